@@ -14,10 +14,7 @@
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
-#define LOOK_AGAIN    (2 * HUB_MILLISECOND)   /* while a container drains */
-#define LOOK_LEAST    (100 * HUB_MILLISECOND) /* least time for an answer, however short a drain */
-#define FINI_MOST     HUB_SECOND              /* for the end of a container that could not begin */
-#define ARGUMENTS_MAX 2                       /* after the handle */
+#define FINI_MOST HUB_SECOND /* for the end of a container that could not begin */
 
 /* ---- begin ---- */
 
@@ -74,7 +71,7 @@ static void withdraw(struct host_call *host, struct host_container *container)
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
 }
 
-/* One deadline holds for everything that a function asks a guest. r[impl sec.call.time] */
+/* A function has a single deadline for everything that it asks a guest. r[impl sec.call.time] */
 static uint64_t deadline_of(const struct host_call *host)
 {
     return hub_clock_after(host->process.options.call_timeout_ns);
@@ -223,62 +220,14 @@ int host_container_lifecycle_offer(struct host_call *host,
 
 /* ---- a container that lives ---- */
 
-static int refuse_unknown(struct rapahub_container_id target)
-{
-    char id[HOST_CONTAINERS_ID_SIZE];
-
-    return rapahub_fail(RAPAHUB_ENOENT, "", "there is no container %s in a guest",
-                        host_containers_print(target, id));
-}
-
-/* No call reaches such a container, but it can be asked, moved and ended. */
-static bool is_closed(const struct host_container *container)
-{
-    return container->state == HOST_CONTAINER_PLUGGED || container->state == HOST_CONTAINER_HELD ||
-           (container->state == HOST_CONTAINER_READY &&
-            container->guest->state == HOST_GUEST_DEGRADED);
-}
-
-/* Returns 0, -EAGAIN if its guest is starting, or another failure. */
-static int try_take(struct host_call *host, struct rapahub_container_id target,
-                    struct host_container_lifecycle *out)
-{
-    struct host_container *container =
-        host_containers_find(&HOST_REGISTRY(host)->containers, target);
-    struct host_route route;
-    int r;
-
-    if (!container || !container->guest || container->state == HOST_CONTAINER_GONE)
-        return refuse_unknown(target);
-    if (container->state == HOST_CONTAINER_HELD && container->gated)
-        return -EAGAIN;
-    if (!is_closed(container)) {
-        r = host_route_find(host, target, &route);
-        out->container = TAKE(route.container);
-        out->life = TAKE(route.life);
-        host_route_drop(&route);
-        return r;
-    }
-    if (!container->guest->life)
-        return -EAGAIN;
-    hub_add(&container->users, 1);
-    host_life_hold(container->guest->life);
-    out->container = container;
-    out->life = container->guest->life;
-    return 0;
-}
-
 int host_container_lifecycle_take(struct host_call *host, struct rapahub_container_id target,
-                                  uint64_t deadline_ns, struct host_container_lifecycle *out)
+                                  uint64_t deadline_ns, struct host_asked *out)
 {
     int r;
 
     for (;;) {
-        *out = (struct host_container_lifecycle){.host = host, .deadline_ns = deadline_ns};
-        r = try_take(host, target, out);
-        if (r == 0)
-            return 0;
-        host_container_lifecycle_drop(out);
+        *out = (struct host_asked){.host = host, .deadline_ns = deadline_ns};
+        r = host_asked_try(out, target);
         if (r != -EAGAIN)
             return r;
         if (hub_clock_left(deadline_ns) == 0)
@@ -287,51 +236,6 @@ int host_container_lifecycle_take(struct host_call *host, struct rapahub_contain
         if (r < 0)
             return r;
     }
-}
-
-void host_container_lifecycle_drop(struct host_container_lifecycle *care)
-{
-    if (care->life)
-        host_life_drop(care->life);
-    if (care->container)
-        host_route_uncount(care->host, care->container);
-    *care = (struct host_container_lifecycle){0};
-}
-
-static int ask(struct host_call *host, const struct host_container_lifecycle *care,
-               enum hub_lifecycle_method method, const void *const *arguments, void *result)
-{
-    const void *all[ARGUMENTS_MAX + 2] = {&care->container->handle};
-    const struct host_request_question question = {method, all, result, care->deadline_ns};
-
-    for (size_t i = 0; arguments && arguments[i] && i < ARGUMENTS_MAX; i++)
-        all[i + 1] = arguments[i];
-    return host_request_ask(host, care->life, &question);
-}
-
-int host_container_lifecycle_ask(struct host_call *host, struct rapahub_container_id target,
-                                 enum hub_lifecycle_method method, const void *const *arguments,
-                                 void *result)
-{
-    struct host_container_lifecycle care;
-    int r = host_container_lifecycle_take(host, target, deadline_of(host), &care);
-
-    if (r < 0)
-        return r;
-    r = ask(host, &care, method, arguments, result);
-    host_container_lifecycle_drop(&care);
-    return r;
-}
-
-/* ---- plug, drain, save, remove ---- */
-
-static void set_plugged(struct host_call *host, struct host_container *container, bool plugged)
-{
-    host_routes_write(&HOST_REGISTRY(host)->routes);
-    container->plugged = plugged;
-    host_containers_settle(container, "as asked");
-    host_routes_unlock(&HOST_REGISTRY(host)->routes);
-    host_routes_announce(&HOST_REGISTRY(host)->routes);
 }
 
 /* r[impl cluster.hold] */
@@ -344,7 +248,7 @@ int host_container_lifecycle_hold(struct host_call *host, struct rapahub_contain
     if (container && container->offer)
         return rapahub_fail(RAPAHUB_ENOTSUP, "", "the calls to an offer cannot be held");
     if (!container || !container->guest || container->state == HOST_CONTAINER_GONE)
-        return refuse_unknown(target);
+        return host_asked_refuse(target);
     host_routes_write(&HOST_REGISTRY(host)->routes);
     container->on_hold = held;
     host_containers_settle(container, "as asked");
@@ -354,96 +258,32 @@ int host_container_lifecycle_hold(struct host_call *host, struct rapahub_contain
     return 0;
 }
 
-/* Closes the container here before its guest is told, and opens it after that: no call arrives
- * while it is plugged there. */
-int host_container_lifecycle_plug(struct host_call *host, struct rapahub_container_id target,
-                                  bool plugged)
-{
-    const void *const arguments[] = {&plugged, NULL};
-    struct host_container_lifecycle care;
-    int r = host_container_lifecycle_take(host, target, deadline_of(host), &care);
-
-    if (r < 0)
-        return r;
-    if (plugged)
-        set_plugged(host, care.container, true);
-    r = ask(host, &care, HUB_LIFECYCLE_PLUG, arguments, NULL);
-    if (r == 0 && !plugged)
-        set_plugged(host, care.container, false);
-    if (r < 0 && plugged)
-        set_plugged(host, care.container, false);
-    host_container_lifecycle_drop(&care);
-    return r;
-}
-
-static int check_closed(const struct host_container_lifecycle *care)
+static int check_closed(const struct host_asked *asked)
 {
     char id[HOST_CONTAINERS_ID_SIZE];
 
-    if (care->container->state == HOST_CONTAINER_PLUGGED ||
-        care->container->state == HOST_CONTAINER_HELD)
+    if (asked->container->state == HOST_CONTAINER_PLUGGED ||
+        asked->container->state == HOST_CONTAINER_HELD)
         return 0;
     return rapahub_fail(RAPAHUB_ESTATE, "", "container %s is not plugged",
-                        host_containers_print(care->container->id, id));
-}
-
-/* Returns 1 if it is drained. The one user that remains is this function. */
-static int look_drained(struct host_call *host, struct host_container_lifecycle *care)
-{
-    uint64_t work = 0, least = hub_clock_after(LOOK_LEAST);
-    int r = check_closed(care);
-
-    if (r < 0)
-        return r;
-    if (host_containers_users(care->container) > 1 ||
-        host_caller_inside_container(&HOST_REGISTRY(host)->callers, care->container) != 0)
-        return 0;
-    care->container->sealed = true;
-    if (care->deadline_ns < least)
-        care->deadline_ns = least;
-    r = ask(host, care, HUB_LIFECYCLE_WORK, NULL, &work);
-    return r < 0 ? r : work == 0;
-}
-
-int host_container_lifecycle_drain(struct host_call *host, struct rapahub_container_id target,
-                                   uint64_t timeout_ns)
-{
-    uint64_t deadline = hub_clock_after(timeout_ns);
-    struct host_container_lifecycle care;
-    int r = host_container_lifecycle_take(host, target, deadline, &care);
-
-    if (r < 0)
-        return r;
-    while ((r = look_drained(host, &care)) == 0) {
-        uint64_t again = hub_clock_after(LOOK_AGAIN);
-
-        if (hub_clock_left(deadline) == 0) {
-            r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "the container still works");
-            break;
-        }
-        r = host_wait_until(&host->process.owner, again < deadline ? again : deadline);
-        if (r < 0)
-            break;
-    }
-    host_container_lifecycle_drop(&care);
-    return r < 0 ? r : 0;
+                        host_containers_print(asked->container->id, id));
 }
 
 int host_container_lifecycle_save(struct host_call *host, struct rapahub_container_id target,
                                   struct rapahub_sink *to)
 {
-    struct host_container_lifecycle care;
-    int r = host_container_lifecycle_take(host, target, deadline_of(host), &care);
+    struct host_asked asked;
+    int r = host_container_lifecycle_take(host, target, deadline_of(host), &asked);
 
     if (r < 0)
         return r;
-    r = check_closed(&care);
+    r = check_closed(&asked);
     if (r == 0) {
-        struct host_state_transfer moves = {host, care.life, care.container, care.deadline_ns};
+        struct host_state_transfer moves = {host, asked.life, asked.container, asked.deadline_ns};
 
         r = host_state_transfer_save(&moves, to);
     }
-    host_container_lifecycle_drop(&care);
+    host_asked_drop(&asked);
     return r;
 }
 
@@ -451,15 +291,15 @@ int host_container_lifecycle_save_changes(struct host_call *host,
                                           struct rapahub_container_id target,
                                           struct rapahub_sink *to, bool *whole)
 {
-    struct host_container_lifecycle care;
-    int r = host_container_lifecycle_take(host, target, deadline_of(host), &care);
+    struct host_asked asked;
+    int r = host_container_lifecycle_take(host, target, deadline_of(host), &asked);
 
     if (r < 0)
         return r;
-    struct host_state_transfer moves = {host, care.life, care.container, care.deadline_ns};
+    struct host_state_transfer moves = {host, asked.life, asked.container, asked.deadline_ns};
 
     r = host_state_transfer_save_changes(&moves, to, whole);
-    host_container_lifecycle_drop(&care);
+    host_asked_drop(&asked);
     return r;
 }
 
@@ -467,55 +307,17 @@ int host_container_lifecycle_load_changes(struct host_call *host,
                                           struct rapahub_container_id target,
                                           struct rapahub_source *from)
 {
-    struct host_container_lifecycle care;
-    int r = host_container_lifecycle_take(host, target, deadline_of(host), &care);
+    struct host_asked asked;
+    int r = host_container_lifecycle_take(host, target, deadline_of(host), &asked);
 
     if (r < 0)
         return r;
-    r = check_closed(&care);
+    r = check_closed(&asked);
     if (r == 0) {
-        struct host_state_transfer moves = {host, care.life, care.container, care.deadline_ns};
+        struct host_state_transfer moves = {host, asked.life, asked.container, asked.deadline_ns};
 
         r = host_state_transfer_load_changes(&moves, from);
     }
-    host_container_lifecycle_drop(&care);
-    return r;
-}
-
-/* Removes a container that no guest has: its guest has ended for good, or it waits to be begun
- * again. -EAGAIN for any other one. */
-static int remove_gone(struct host_call *host, struct rapahub_container_id target)
-{
-    struct host_container *container =
-        host_containers_find(&HOST_REGISTRY(host)->containers, target);
-
-    if (!container || (!container->offer && container->state != HOST_CONTAINER_GONE &&
-                       !host_containers_unbegun(container)))
-        return -EAGAIN;
-    if (container->offer)
-        return rapahub_fail(RAPAHUB_ENOTSUP, "", "an offer lasts as long as its host");
-    leave(host, container);
-    host_loop_wake(&host->process.owner.loop); /* parked calls look for it again */
-    return 0;
-}
-
-int host_container_lifecycle_remove(struct host_call *host, struct rapahub_container_id target)
-{
-    struct host_container_lifecycle care;
-    int r = remove_gone(host, target);
-
-    if (r != -EAGAIN)
-        return r;
-    r = host_container_lifecycle_take(host, target, deadline_of(host), &care);
-    if (r < 0)
-        return r;
-    r = ask(host, &care, HUB_LIFECYCLE_FINI, NULL, NULL);
-    if (r == 0) {
-        host_routes_write(&HOST_REGISTRY(host)->routes);
-        host_containers_move(care.container, HOST_CONTAINER_GONE, "as asked");
-        host_routes_unlock(&HOST_REGISTRY(host)->routes);
-        leave(host, care.container);
-    }
-    host_container_lifecycle_drop(&care);
+    host_asked_drop(&asked);
     return r;
 }

@@ -6,8 +6,7 @@
 
 #include <rapahub/lifecycle.h>
 
-#include "host/process/life.h"
-#include "host/registry/containers.h"
+#include "host/container/asked.h"
 #include "hub/wire/lifecycle.h"
 
 struct host_call;
@@ -32,28 +31,16 @@ int host_container_lifecycle_offer(struct host_call *host,
                                    const struct rapahub_container_options *options,
                                    const struct rapahub_method *methods, void *self);
 
-/* Finds a container that serves or is plugged, and its life. Waits for its guest, if that is
- * starting, until the deadline, which also holds for everything that the container is asked
- * afterwards. Container and life have one user more until host_container_lifecycle_drop.
- * -ETIMEDOUT; -ENOENT if no guest has such a container. */
-struct host_container_lifecycle {
-    struct host_call *host;
-    struct host_container *container;
-    struct host_life *life;
-    uint64_t deadline_ns;
-};
+/* Finds a container that serves, is plugged or held, and its life; see asked.h. Waits for its
+ * guest, if that is starting, until the deadline. -ETIMEDOUT; -ENOENT if no guest has such a
+ * container. */
 int host_container_lifecycle_take(struct host_call *host, struct rapahub_container_id target,
-                                  uint64_t deadline_ns, struct host_container_lifecycle *out);
-void host_container_lifecycle_drop(struct host_container_lifecycle *care);
+                                  uint64_t deadline_ns, struct host_asked *out);
 
 /* Holds calls to the container, or lets them go on. Does not wait. -ENOENT, -ENOTSUP. */
 int host_container_lifecycle_hold(struct host_call *host, struct rapahub_container_id target,
                                   bool held);
 
-int host_container_lifecycle_plug(struct host_call *host, struct rapahub_container_id target,
-                                  bool plugged);
-int host_container_lifecycle_drain(struct host_call *host, struct rapahub_container_id target,
-                                   uint64_t timeout_ns);
 int host_container_lifecycle_save(struct host_call *host, struct rapahub_container_id target,
                                   struct rapahub_sink *to);
 int host_container_lifecycle_save_changes(struct host_call *host,
@@ -62,12 +49,5 @@ int host_container_lifecycle_save_changes(struct host_call *host,
 int host_container_lifecycle_load_changes(struct host_call *host,
                                           struct rapahub_container_id target,
                                           struct rapahub_source *from);
-int host_container_lifecycle_remove(struct host_call *host, struct rapahub_container_id target);
-
-/* Asks a container a question of hub/wire/lifecycle.h, and waits for the answer until the call
- * timeout of the host. `arguments` follow its handle and end with NULL. */
-int host_container_lifecycle_ask(struct host_call *host, struct rapahub_container_id target,
-                                 enum hub_lifecycle_method method, const void *const *arguments,
-                                 void *result);
 
 #endif

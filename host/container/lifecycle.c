@@ -4,6 +4,7 @@
 
 #include "host/call/call.h"
 #include "host/container/container_lifecycle.h"
+#include "host/container/step.h"
 #include "host/owner/forked.h"
 #include "host/owner/threads.h"
 #include "hub/base/clock.h"
@@ -12,14 +13,10 @@
 struct job {
     struct rapahub_container_id target;
     struct host_container_lifecycle_begin begin;
-    bool plugged, held;
-    uint64_t timeout_ns;
+    bool held;
     struct rapahub_sink *to;
     struct rapahub_source *from;
     bool *whole;
-    enum hub_lifecycle_method method;
-    const void *const *arguments;
-    void *result;
 };
 
 static int run_begin(struct host_owner *owner, void *argument)
@@ -38,19 +35,17 @@ int rapahub_host_begin(struct rapahub_host *host, struct rapahub_guest_id guest,
     return host_threads_run(HOST_OWNER(host), run_begin, &job);
 }
 
-static int run_plug(struct host_owner *owner, void *argument)
+/* Each of these steps is the same as its asynchronous twin: see lifecycle_async.c. */
+static int await(struct rapahub_host *host, struct host_step *step)
 {
-    struct host_call *host = HOST_CALL(owner);
-    const struct job *job = argument;
-
-    return host_container_lifecycle_plug(host, job->target, job->plugged);
+    return host_threads_await(HOST_OWNER(host), &host_step_task, step);
 }
 
 int rapahub_host_plug(struct rapahub_host *host, struct rapahub_container_id target, bool plugged)
 {
-    struct job job = {.target = target, .plugged = plugged};
+    struct host_step step = {.target = target, .kind = HOST_STEP_PLUG, .plugged = plugged};
 
-    return host_threads_run(HOST_OWNER(host), run_plug, &job);
+    return await(host, &step);
 }
 
 static int run_hold(struct host_owner *owner, void *argument)
@@ -71,20 +66,14 @@ int rapahub_host_hold(struct rapahub_host *host, struct rapahub_container_id tar
                                     hub_clock_after(HOST_PROCESS(host)->options.call_timeout_ns));
 }
 
-static int run_drain(struct host_owner *owner, void *argument)
-{
-    struct host_call *host = HOST_CALL(owner);
-    const struct job *job = argument;
-
-    return host_container_lifecycle_drain(host, job->target, job->timeout_ns);
-}
-
+/* A time of 0 is over at once. */
 int rapahub_host_drain(struct rapahub_host *host, struct rapahub_container_id target,
                        uint64_t timeout_ns)
 {
-    struct job job = {.target = target, .timeout_ns = timeout_ns};
+    struct host_step step = {
+        .target = target, .kind = HOST_STEP_DRAIN, .timeout_ns = timeout_ns ? timeout_ns : 1};
 
-    return host_threads_run(HOST_OWNER(host), run_drain, &job);
+    return await(host, &step);
 }
 
 static int run_save(struct host_owner *owner, void *argument)
@@ -135,77 +124,62 @@ int rapahub_host_load_changes(struct rapahub_host *host, struct rapahub_containe
     return host_threads_run(HOST_OWNER(host), run_load_changes, &job);
 }
 
-static int run_remove(struct host_owner *owner, void *argument)
-{
-    struct host_call *host = HOST_CALL(owner);
-
-    return host_container_lifecycle_remove(host, ((const struct job *)argument)->target);
-}
-
 int rapahub_host_remove_container(struct rapahub_host *host, struct rapahub_container_id target)
 {
-    struct job job = {.target = target};
+    struct host_step step = {.target = target, .kind = HOST_STEP_REMOVE};
 
-    return host_threads_run(HOST_OWNER(host), run_remove, &job);
-}
-
-static int run_ask(struct host_owner *owner, void *argument)
-{
-    struct host_call *host = HOST_CALL(owner);
-    const struct job *job = argument;
-
-    return host_container_lifecycle_ask(host, job->target, job->method, job->arguments,
-                                        job->result);
+    return await(host, &step);
 }
 
 int rapahub_host_work_remaining(struct rapahub_host *host, struct rapahub_container_id target,
                                 uint64_t *out)
 {
-    struct job job = {.target = target, .method = HUB_LIFECYCLE_WORK, .result = out};
+    struct host_step step = {.target = target, .method = HUB_LIFECYCLE_WORK};
+    int r = await(host, &step);
 
-    return host_threads_run(HOST_OWNER(host), run_ask, &job);
+    if (r == 0)
+        *out = step.number;
+    return r;
 }
 
 int rapahub_host_migrate(struct rapahub_host *host, struct rapahub_container_id target,
                          struct rapahub_node_id node)
 {
-    const void *const arguments[] = {&node.number, NULL};
-    struct job job = {.target = target, .method = HUB_LIFECYCLE_MIGRATE, .arguments = arguments};
+    struct host_step step = {
+        .target = target, .method = HUB_LIFECYCLE_MIGRATE, .node = node.number};
 
-    return host_threads_run(HOST_OWNER(host), run_ask, &job);
+    return await(host, &step);
 }
 
 int rapahub_host_expand(struct rapahub_host *host, struct rapahub_container_id target,
                         struct rapahub_node_id joined)
 {
-    const void *const arguments[] = {&joined.number, NULL};
-    struct job job = {.target = target, .method = HUB_LIFECYCLE_EXPAND, .arguments = arguments};
+    struct host_step step = {
+        .target = target, .method = HUB_LIFECYCLE_EXPAND, .node = joined.number};
 
-    return host_threads_run(HOST_OWNER(host), run_ask, &job);
+    return await(host, &step);
 }
 
 int rapahub_host_schedule_recover(struct rapahub_host *host, struct rapahub_container_id target,
                                   struct rapahub_container_id lost, struct rapahub_node_id *out)
 {
-    const struct hub_container id = {lost.pool.major, lost.pool.minor, lost.container};
-    const void *const arguments[] = {&id, NULL};
-    struct job job = {.target = target,
-                      .method = HUB_LIFECYCLE_RECOVER,
-                      .arguments = arguments,
-                      .result = &out->number};
+    struct host_step step = {.target = target,
+                             .method = HUB_LIFECYCLE_RECOVER,
+                             .lost = {lost.pool.major, lost.pool.minor, lost.container}};
+    int r = await(host, &step);
 
-    return host_threads_run(HOST_OWNER(host), run_ask, &job);
+    if (r == 0)
+        out->number = step.number;
+    return r;
 }
 
 int rapahub_host_health(struct rapahub_host *host, struct rapahub_container_id target,
                         uint32_t *out)
 {
-    uint8_t health = 0;
-    struct job job = {.target = target, .method = HUB_LIFECYCLE_HEALTH, .result = &health};
-    int r = host_threads_run(HOST_OWNER(host), run_ask, &job);
+    struct host_step step = {.target = target, .method = HUB_LIFECYCLE_HEALTH};
+    int r = await(host, &step);
 
-    if (r < 0)
-        return r;
-    *out = health;
-    return 0;
+    if (r == 0)
+        *out = (uint32_t)step.number;
+    return r;
 }

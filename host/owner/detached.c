@@ -107,6 +107,12 @@ int host_detached_begin(struct host_owner *host, struct host_detached *detached)
     return host_threads_run(host, run_begin, detached);
 }
 
+int host_detached_begin_in_turn(struct host_owner *host, struct host_detached *detached,
+                                uint64_t deadline_ns)
+{
+    return host_threads_ask(host, run_begin, detached, deadline_ns);
+}
+
 int host_detached_make(struct host_owner *host, const struct host_detached_plan *plan)
 {
     struct made *made = calloc(1, sizeof *made + plan->size);

@@ -22,6 +22,11 @@ struct host_detached {
  * called then. Allowed on the same threads as host_threads_run. */
 int host_detached_begin(struct host_owner *host, struct host_detached *detached);
 
+/* The same for a task that changes no life of a guest: it may begin in a turn, and in a callback of
+ * the embedder. Any thread. -ETIMEDOUT if the owner takes no turn until then. */
+int host_detached_begin_in_turn(struct host_owner *host, struct host_detached *detached,
+                                uint64_t deadline_ns);
+
 /* The same, with memory of its own and a copy of the argument. on_done is a callback of the host:
  * it runs once, with NULL as its result, unless this function fails. Allowed on the same threads as
  * host_threads_run. */

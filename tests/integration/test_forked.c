@@ -88,6 +88,9 @@ static void on_done(void *user, int status, const void *result)
     (void)result;
 }
 
+static const struct rapahub_step step = {.target = {{1, 0}, 0}, .on_done = on_done};
+static const struct rapahub_question question = {.kind = RAPAHUB_QUESTION_WORK};
+
 static void on_raw(void *user, const struct rapahub_raw_answer *answer)
 {
     (void)user;
@@ -193,6 +196,10 @@ TRY(rapahub_host_expand, rapahub_host_expand(s->host, here, (struct rapahub_node
 TRY(rapahub_host_schedule_recover, rapahub_host_schedule_recover(s->host, here, here, &out.node))
 TRY(rapahub_host_health, rapahub_host_health(s->host, here, &out.small))
 TRY(rapahub_host_remove_container, rapahub_host_remove_container(s->host, here))
+TRY(rapahub_host_plug_async, rapahub_host_plug_async(s->host, &step, true))
+TRY(rapahub_host_drain_async, rapahub_host_drain_async(s->host, &step))
+TRY(rapahub_host_remove_async, rapahub_host_remove_async(s->host, &step))
+TRY(rapahub_host_ask_async, rapahub_host_ask_async(s->host, &step, &question))
 TRY(rapahub_host_supervisor, rapahub_host_supervisor(s->host, &out.supervisor))
 TRY(rapahub_host_children, rapahub_host_children(s->host, visit_child, NULL))
 TRY(rapahub_host_upgrade, rapahub_host_upgrade(s->host, s->guest, &upgrade, &out.upgrade))
@@ -279,6 +286,10 @@ static const struct {
     ENTRY(rapahub_host_schedule_recover),
     ENTRY(rapahub_host_health),
     ENTRY(rapahub_host_remove_container),
+    ENTRY(rapahub_host_plug_async),
+    ENTRY(rapahub_host_drain_async),
+    ENTRY(rapahub_host_remove_async),
+    ENTRY(rapahub_host_ask_async),
     ENTRY(rapahub_host_supervisor),
     ENTRY(rapahub_host_children),
     ENTRY(rapahub_host_upgrade),

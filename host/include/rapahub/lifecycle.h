@@ -91,6 +91,48 @@ RAPAHUB_API_CHECKED int rapahub_host_health(struct rapahub_host *host,
 RAPAHUB_API_CHECKED int rapahub_host_remove_container(struct rapahub_host *host,
                                                       struct rapahub_container_id target);
 
+/* The same steps without a wait, many at a time. on_done runs once, on the owner, unless the function
+ * fails; it may begin further steps and call containers. A step that is not done at its time-out
+ * ends with -ETIMEDOUT, and if the guest dies, with RAPAHUB_EDIED. Any thread, and in a callback of
+ * the host too. */
+struct rapahub_step {
+    struct rapahub_container_id target;
+    uint64_t timeout_ns;      /* 0: the host's call time-out */
+    rapahub_on_done *on_done; /* required */
+    void *user;
+    uint64_t reserved[4];
+};
+
+RAPAHUB_API_CHECKED int rapahub_host_plug_async(struct rapahub_host *host,
+                                                const struct rapahub_step *step, bool plugged);
+
+/* The container must be plugged or held. */
+RAPAHUB_API_CHECKED int rapahub_host_drain_async(struct rapahub_host *host,
+                                                 const struct rapahub_step *step);
+
+/* Calls that are held look for the container again, and fail with RAPAHUB_ENOENT. */
+RAPAHUB_API_CHECKED int rapahub_host_remove_async(struct rapahub_host *host,
+                                                  const struct rapahub_step *step);
+
+/* A question to a container. The result of on_done is a const uint64_t * where the question has an
+ * answer: the work that remains, the number of a node, the health. */
+enum rapahub_question_kind {
+    RAPAHUB_QUESTION_WORK,
+    RAPAHUB_QUESTION_MIGRATE,          /* to `node` */
+    RAPAHUB_QUESTION_EXPAND,           /* `node` has joined */
+    RAPAHUB_QUESTION_SCHEDULE_RECOVER, /* of `lost` */
+    RAPAHUB_QUESTION_HEALTH
+};
+struct rapahub_question {
+    enum rapahub_question_kind kind;
+    struct rapahub_node_id node;
+    struct rapahub_container_id lost;
+    uint64_t reserved[2];
+};
+RAPAHUB_API_CHECKED int rapahub_host_ask_async(struct rapahub_host *host,
+                                               const struct rapahub_step *step,
+                                               const struct rapahub_question *question);
+
 RAPAHUB_END_DECLS
 
 #endif

@@ -17,8 +17,9 @@ struct answering {
     size_t last_size;
     uint64_t handle; /* of the last question */
     uint32_t count;
-    enum hub_lifecycle_method refuses; /* a question that it answers with -7 */
-    uint64_t work;                     /* left; each question finds one less */
+    enum hub_lifecycle_method refuses; /* a question that it answers with `refusal` */
+    int refusal;
+    uint64_t work;      /* left; each question finds one less */
     bool is_mute, dies; /* it answers nothing; another life comes with its next answer */
     void (*in_turn)(struct answering *answering); /* or NULL */
     struct host_life next;
@@ -74,7 +75,7 @@ FLOOR_UNUSED static void answering_answer(struct answering *answering, struct hu
     hub_writer_init(&writer, body, sizeof body);
     if (method == answering->refuses)
         response = (struct hub_response){
-            .kind = HUB_RESPONSE_USER, .code = -7, .text = rapahub_string_of("no")};
+            .kind = HUB_RESPONSE_USER, .code = answering->refusal, .text = rapahub_string_of("no")};
     else
         answering_put(answering, &writer, method);
     if (answering->dies)
@@ -89,13 +90,15 @@ FLOOR_UNUSED static int answering_until(struct host_owner *owner, uint64_t deadl
 {
     struct hub_request *request;
 
-    (void)owner;
     (void)deadline_ns;
     if (answering_now->in_turn)
         answering_now->in_turn(answering_now);
     while ((request = floor_next(answering_now->stage)))
         answering_answer(answering_now, request);
     (void)hub_link_sweep(answering_now->stage->life.connection.link, UINT32_MAX);
+    (void)hub_call_ends_deliver(answering_now->stage->life.connection.calls);
+    (void)host_loop_run_timers(&owner->loop);
+    (void)host_changes_serve(owner);
     return 0;
 }
 
@@ -125,8 +128,11 @@ FLOOR_UNUSED static struct answering *answering_open(void)
 
     answering_now = answering;
     answering->refuses = HUB_LIFECYCLE_COUNT;
+    answering->refusal = -7;
     answering->stage = floor_open();
     answering->stage->host.process.owner.turns = &turns;
+    host_changes_init(&answering->stage->host.process.owner.changes);
+    hub_list_init(&answering->stage->host.process.owner.detached);
     answering->stage->host.hooks = &hooks;
     answering->stage->guest.id = (struct rapahub_guest_id){.group = 1, .peer = 2, .epoch = 3};
     return answering;
@@ -136,6 +142,29 @@ FLOOR_UNUSED static void answering_close(struct answering *answering)
 {
     floor_close(answering->stage);
     test_free(answering);
+}
+
+/* The steps of a container, by the public functions. */
+FLOOR_UNUSED static struct rapahub_host *answering_handle(struct host_call *host)
+{
+    return (struct rapahub_host *)(void *)host;
+}
+
+FLOOR_UNUSED static int answering_plug(struct host_call *host, struct rapahub_container_id target,
+                                       bool plugged)
+{
+    return rapahub_host_plug(answering_handle(host), target, plugged);
+}
+
+FLOOR_UNUSED static int answering_drain(struct host_call *host, struct rapahub_container_id target,
+                                        uint64_t timeout_ns)
+{
+    return rapahub_host_drain(answering_handle(host), target, timeout_ns);
+}
+
+FLOOR_UNUSED static int answering_remove(struct host_call *host, struct rapahub_container_id target)
+{
+    return rapahub_host_remove_container(answering_handle(host), target);
 }
 
 /* The container of this id; NULL: there is none. */

@@ -145,7 +145,7 @@ static void a_managed_container_that_is_down_is_begun_again_with_its_next_token(
     assert_ptr_equal(answering->stage->guest.containers.previous, &container->of_guest);
     host_containers_move(container, HOST_CONTAINER_DOWN, "in a test");
     answering->count = 0;
-    assert_int_equal(host_container_lifecycle_remove(host, answering_id), 0); /* no guest has it */
+    assert_int_equal(answering_remove(host, answering_id), 0); /* no guest has it */
     assert_int_equal(answering->count, 0);
     assert_null(answering_find(answering, answering_id));
     answering_close(answering);
@@ -196,13 +196,12 @@ static void an_offer_serves_at_once_and_cannot_be_removed(void **state)
     assert_null(answering_find(answering, floor_service));
     assert_int_equal(host_container_lifecycle_offer(host, &of_offer, methods, NULL), 0);
     assert_int_equal(answering_find(answering, floor_service)->state, HOST_CONTAINER_READY);
-    assert_int_equal(host_container_lifecycle_remove(host, floor_service), -ENOTSUP);
+    assert_int_equal(answering_remove(host, floor_service), -ENOTSUP);
     assert_non_null(answering_find(answering, floor_service));
     answering_close(answering);
 }
 
-static int take(struct answering *answering, struct rapahub_container_id id,
-                struct host_container_lifecycle *out)
+static int take(struct answering *answering, struct rapahub_container_id id, struct host_asked *out)
 {
     return host_container_lifecycle_take(&answering->stage->host, id,
                                          hub_clock_after(5 * HUB_MILLISECOND), out);
@@ -212,7 +211,7 @@ static void a_container_can_be_asked_in_each_state_in_which_its_guest_has_it(voi
 {
     struct answering *answering = answering_open();
     struct stage *stage = answering->stage;
-    struct host_container_lifecycle care;
+    struct host_asked care;
 
     (void)state;
     for (int i = 0; i < 3; i++) {
@@ -221,7 +220,7 @@ static void a_container_can_be_asked_in_each_state_in_which_its_guest_has_it(voi
         assert_int_equal(take(answering, stage_here, &care), 0);
         assert_int_equal(host_containers_users(stage->container), 1);
         assert_int_equal(hub_observe(&stage->life.users), 1);
-        host_container_lifecycle_drop(&care);
+        host_asked_drop(&care);
         assert_int_equal(host_containers_users(stage->container), 0);
         assert_int_equal(hub_observe(&stage->life.users), 0);
     }
@@ -240,7 +239,7 @@ static void ready_again(struct answering *answering)
 static void a_container_whose_guest_is_replaced_is_waited_for_until_the_deadline(void **state)
 {
     struct answering *answering = answering_open();
-    struct host_container_lifecycle care;
+    struct host_asked care;
 
     (void)state;
     answering->stage->container->state = HOST_CONTAINER_HELD;
@@ -249,7 +248,7 @@ static void a_container_whose_guest_is_replaced_is_waited_for_until_the_deadline
     assert_true(!care.life && !care.container);
     answering->in_turn = ready_again;
     assert_int_equal(take(answering, stage_here, &care), 0);
-    host_container_lifecycle_drop(&care);
+    host_asked_drop(&care);
     answering_close(answering);
 }
 
@@ -267,9 +266,9 @@ static void calls_to_a_container_are_held_at_once_and_its_guest_is_not_told(void
     assert_true(container->state == HOST_CONTAINER_HELD && container->on_hold);
     assert_int_not_equal(hub_observe(&HOST_REGISTRY(host)->routes.changes), changes);
     assert_true(floor_is_woken(answering->stage));
-    assert_int_equal(host_container_lifecycle_plug(host, stage_here, true), 0);
+    assert_int_equal(answering_plug(host, stage_here, true), 0);
     assert_int_equal(container->state, HOST_CONTAINER_PLUGGED);
-    assert_int_equal(host_container_lifecycle_plug(host, stage_here, false), 0);
+    assert_int_equal(answering_plug(host, stage_here, false), 0);
     assert_int_equal(container->state, HOST_CONTAINER_HELD);
     container->state = HOST_CONTAINER_DOWN; /* it is held when it is there again */
     assert_int_equal(host_container_lifecycle_hold(host, stage_here, false), 0);
@@ -294,17 +293,16 @@ static void a_container_on_hold_can_be_asked_drained_and_ended(void **state)
     (void)state;
     assert_int_equal(host_container_lifecycle_hold(host, stage_here, true), 0);
     hub_add(&container->users, 1);
-    assert_int_equal(host_container_lifecycle_drain(host, stage_here, HUB_MILLISECOND),
-                     RAPAHUB_ETIMEDOUT);
+    assert_int_equal(answering_drain(host, stage_here, HUB_MILLISECOND), RAPAHUB_ETIMEDOUT);
     assert_false(container->sealed);
     hub_add(&container->users, UINT32_MAX);
     hub_add(&container->held, 1);
-    assert_int_equal(host_container_lifecycle_drain(host, stage_here, HUB_SECOND), 0);
+    assert_int_equal(answering_drain(host, stage_here, HUB_SECOND), 0);
     assert_true(container->sealed);
     assert_int_equal(host_container_lifecycle_hold(host, stage_here, false), 0);
     assert_false(container->sealed);
     assert_int_equal(host_container_lifecycle_hold(host, stage_here, true), 0);
-    assert_int_equal(host_container_lifecycle_remove(host, stage_here), 0);
+    assert_int_equal(answering_remove(host, stage_here), 0);
     assert_null(answering_find(answering, stage_here));
     hub_add(&container->held, UINT32_MAX);
     answering_close(answering);
@@ -317,12 +315,12 @@ static void a_container_is_closed_here_before_its_guest_is_told_and_opened_after
     struct host_container *container = answering->stage->container;
 
     (void)state;
-    assert_int_equal(host_container_lifecycle_plug(&answering->stage->host, stage_here, true), 0);
+    assert_int_equal(answering_plug(&answering->stage->host, stage_here, true), 0);
     assert_true(answering->count == 1 && answering->asked[0] == HUB_LIFECYCLE_PLUG);
     assert_int_equal(answering->last[0], 1);
     assert_int_equal(answering->then[0], HOST_CONTAINER_PLUGGED);
     assert_true(container->state == HOST_CONTAINER_PLUGGED && container->plugged);
-    assert_int_equal(host_container_lifecycle_plug(&answering->stage->host, stage_here, false), 0);
+    assert_int_equal(answering_plug(&answering->stage->host, stage_here, false), 0);
     assert_int_equal(answering->last[0], 0);
     assert_int_equal(answering->then[1], HOST_CONTAINER_PLUGGED);
     assert_true(container->state == HOST_CONTAINER_READY && !container->plugged);
@@ -336,12 +334,11 @@ static void a_plug_that_the_guest_refuses_changes_nothing(void **state)
 
     (void)state;
     answering->refuses = HUB_LIFECYCLE_PLUG;
-    assert_int_equal(host_container_lifecycle_plug(&answering->stage->host, stage_here, true),
+    assert_int_equal(answering_plug(&answering->stage->host, stage_here, true),
                      RAPAHUB_EAPPLICATION);
     assert_true(container->state == HOST_CONTAINER_READY && !container->plugged);
     container->plugged = true;
-    assert_int_equal(host_container_lifecycle_plug(plugged(answering), stage_here, false),
-                     RAPAHUB_EAPPLICATION);
+    assert_int_equal(answering_plug(plugged(answering), stage_here, false), RAPAHUB_EAPPLICATION);
     assert_true(container->state == HOST_CONTAINER_PLUGGED && container->plugged);
     answering_close(answering);
 }
@@ -351,12 +348,11 @@ static void a_container_is_drained_when_its_guest_has_no_work_left(void **state)
     struct answering *answering = answering_open();
 
     (void)state;
-    assert_int_equal(
-        host_container_lifecycle_drain(&answering->stage->host, stage_here, HUB_SECOND),
-        RAPAHUB_ESTATE);
+    assert_int_equal(answering_drain(&answering->stage->host, stage_here, HUB_SECOND),
+                     RAPAHUB_ESTATE);
     assert_int_equal(answering->count, 0);
     answering->work = 2;
-    assert_int_equal(host_container_lifecycle_drain(plugged(answering), stage_here, HUB_SECOND), 0);
+    assert_int_equal(answering_drain(plugged(answering), stage_here, HUB_SECOND), 0);
     assert_int_equal(answering->count, 3);
     assert_int_equal(answering->asked[2], HUB_LIFECYCLE_WORK);
     assert_true(answering->handle == answering->stage->container->handle);
@@ -376,12 +372,11 @@ static void a_container_with_open_calls_is_not_asked_for_work(void **state)
 
     (void)state;
     hub_add(&answering->stage->container->users, 1);
-    assert_int_equal(
-        host_container_lifecycle_drain(plugged(answering), stage_here, 10 * HUB_MILLISECOND),
-        RAPAHUB_ETIMEDOUT);
+    assert_int_equal(answering_drain(plugged(answering), stage_here, 10 * HUB_MILLISECOND),
+                     RAPAHUB_ETIMEDOUT);
     assert_int_equal(answering->count, 0);
     answering->in_turn = call_ends;
-    assert_int_equal(host_container_lifecycle_drain(plugged(answering), stage_here, HUB_SECOND), 0);
+    assert_int_equal(answering_drain(plugged(answering), stage_here, HUB_SECOND), 0);
     answering_close(answering);
 }
 
@@ -409,12 +404,12 @@ static void a_container_is_removed_after_it_has_ended_in_its_guest(void **state)
     (void)state;
     assert_int_equal(begin(answering), 0);
     answering->refuses = HUB_LIFECYCLE_FINI;
-    assert_int_equal(host_container_lifecycle_remove(host, answering_id), RAPAHUB_EAPPLICATION);
+    assert_int_equal(answering_remove(host, answering_id), RAPAHUB_EAPPLICATION);
     assert_int_equal(answering_find(answering, answering_id)->state, HOST_CONTAINER_READY);
     answering->refuses = HUB_LIFECYCLE_COUNT;
-    assert_int_equal(host_container_lifecycle_remove(host, answering_id), 0);
+    assert_int_equal(answering_remove(host, answering_id), 0);
     assert_null(answering_find(answering, answering_id));
-    assert_int_equal(host_container_lifecycle_remove(host, answering_id), RAPAHUB_ENOENT);
+    assert_int_equal(answering_remove(host, answering_id), RAPAHUB_ENOENT);
     answering_close(answering);
 }
 
@@ -428,7 +423,7 @@ static void a_container_whose_guest_has_ended_is_removed_without_it(void **state
     container = answering_find(answering, answering_id);
     hub_list_remove(&container->of_guest);
     container->state = HOST_CONTAINER_GONE;
-    assert_int_equal(host_container_lifecycle_remove(&answering->stage->host, answering_id), 0);
+    assert_int_equal(answering_remove(&answering->stage->host, answering_id), 0);
     assert_null(answering_find(answering, answering_id));
     assert_int_equal(answering->count, 0);
     answering_close(answering);

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps that no thread waits for: many at a time, each with one end. */
+#include <rapahub/error.h>
+#include <rapahub/lifecycle.h>
+
+#include "host/owner/detached.h"
+#include "tests/unit/host-container/answering.h"
+
+#define MOST 8
+
+/* The ends that were told, in their order. */
+struct ends {
+    struct answering *answering;
+    int codes[MOST];
+    uint64_t numbers[MOST]; /* 0: no result */
+    unsigned count;
+    bool goes_on; /* the next end begins another step */
+};
+
+static void on_done(void *user, int status, const void *result)
+{
+    struct ends *ends = user;
+    const struct rapahub_step step = {.target = stage_here, .on_done = on_done, .user = ends};
+
+    assert_true(ends->count < MOST);
+    ends->numbers[ends->count] = result ? *(const uint64_t *)result : 0;
+    ends->codes[ends->count++] = status;
+    if (!ends->goes_on)
+        return;
+    ends->goes_on = false;
+    assert_int_equal(
+        rapahub_host_drain_async(answering_handle(&ends->answering->stage->host), &step), 0);
+}
+
+static struct ends open_ends(void)
+{
+    return (struct ends){.answering = answering_open()};
+}
+
+static struct rapahub_host *handle(const struct ends *ends)
+{
+    return answering_handle(&ends->answering->stage->host);
+}
+
+static struct rapahub_step within(struct ends *ends, uint64_t timeout_ns)
+{
+    return (struct rapahub_step){
+        .target = stage_here, .timeout_ns = timeout_ns, .on_done = on_done, .user = ends};
+}
+
+/* Turns until so many ends were told, or for a second. */
+static void turn_until(struct ends *ends, unsigned count)
+{
+    struct host_owner *owner = HOST_OWNER(&ends->answering->stage->host);
+    uint64_t end = hub_clock_after(HUB_SECOND);
+
+    while (ends->count < count && hub_clock_left(end) > 0) {
+        (void)answering_until(owner, 0);
+        (void)host_detached_settle(owner);
+    }
+    assert_int_equal(ends->count, count);
+}
+
+static void close_ends(struct ends *ends)
+{
+    assert_true(hub_list_empty(&HOST_OWNER(&ends->answering->stage->host)->detached));
+    answering_close(ends->answering);
+}
+
+/* r[verify cluster.step] */
+static void each_of_many_steps_is_told_once_and_none_waits(void **state)
+{
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, 0);
+    const struct rapahub_question health = {.kind = RAPAHUB_QUESTION_HEALTH};
+    const struct rapahub_question recover = {.kind = RAPAHUB_QUESTION_SCHEDULE_RECOVER,
+                                             .lost = {{7, 8}, 9}};
+
+    (void)state;
+    assert_int_equal(rapahub_host_hold(handle(&ends), stage_here, true), 0);
+    assert_int_equal(rapahub_host_ask_async(handle(&ends), &step, &recover), 0);
+    assert_int_equal(rapahub_host_ask_async(handle(&ends), &step, &health), 0);
+    assert_int_equal(ends.answering->count, 0);
+    assert_int_equal(ends.count, 0);
+    turn_until(&ends, 2);
+    assert_true(ends.numbers[0] == 77 && ends.numbers[1] == 3);
+    ends.goes_on = true; /* in a callback */
+    assert_int_equal(rapahub_host_plug_async(handle(&ends), &step, true), 0);
+    turn_until(&ends, 4);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(ends.codes[i], 0);
+    assert_true(ends.numbers[2] == 0 && ends.numbers[3] == 0);
+    assert_true(ends.answering->stage->container->sealed);
+    assert_int_equal(rapahub_host_remove_async(handle(&ends), &step), 0);
+    turn_until(&ends, 5);
+    assert_null(answering_find(ends.answering, stage_here));
+    assert_int_equal(rapahub_host_remove_async(handle(&ends), &step), 0);
+    turn_until(&ends, 6);
+    assert_int_equal(ends.codes[5], RAPAHUB_ENOENT);
+    close_ends(&ends);
+}
+
+/* By an earlier removal that ran after its time. */
+static void a_container_that_its_guest_has_ended_already_can_be_removed(void **state)
+{
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, 0);
+
+    (void)state;
+    ends.answering->refuses = HUB_LIFECYCLE_FINI;
+    assert_int_equal(rapahub_host_remove_async(handle(&ends), &step), 0);
+    turn_until(&ends, 1);
+    assert_int_equal(ends.codes[0], RAPAHUB_EAPPLICATION);
+    assert_non_null(answering_find(ends.answering, stage_here));
+    ends.answering->refusal = RAPAHUB_ENOENT;
+    assert_int_equal(rapahub_host_remove_async(handle(&ends), &step), 0);
+    turn_until(&ends, 2);
+    assert_int_equal(ends.codes[1], 0);
+    assert_null(answering_find(ends.answering, stage_here));
+    close_ends(&ends);
+}
+
+/* r[verify cluster.step] */
+static void a_step_that_is_not_answered_ends_at_its_time(void **state)
+{
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, 10 * HUB_MILLISECOND);
+
+    (void)state;
+    ends.answering->is_mute = true;
+    assert_int_equal(rapahub_host_plug_async(handle(&ends), &step, true), 0);
+    turn_until(&ends, 1);
+    assert_int_equal(ends.codes[0], RAPAHUB_ETIMEDOUT);
+    assert_int_equal(ends.answering->stage->container->state, HOST_CONTAINER_READY);
+    ends.answering->stage->container->gated = true;
+    ends.answering->stage->container->state = HOST_CONTAINER_HELD;
+    assert_int_equal(rapahub_host_plug_async(handle(&ends), &step, true), 0); /* not begun */
+    turn_until(&ends, 2);
+    assert_int_equal(ends.codes[1], RAPAHUB_ETIMEDOUT);
+    close_ends(&ends);
+}
+
+static void a_step_ends_when_its_guest_dies(void **state)
+{
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, 0);
+
+    (void)state;
+    ends.answering->is_mute = true;
+    assert_int_equal(rapahub_host_plug_async(handle(&ends), &step, true), 0);
+    (void)answering_until(HOST_OWNER(&ends.answering->stage->host), 0);
+    hub_link_close(ends.answering->stage->life.connection.link, RAPAHUB_EDIED, "");
+    turn_until(&ends, 1);
+    assert_int_equal(ends.codes[0], RAPAHUB_EDIED);
+    close_ends(&ends);
+}
+
+/* The last call that ends there tells the owner. */
+static void a_drain_goes_on_when_the_last_call_has_ended_and_the_work_is_done(void **state)
+{
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, HUB_SECOND);
+    struct host_container *container = ends.answering->stage->container;
+
+    (void)state;
+    assert_int_equal(rapahub_host_drain_async(handle(&ends), &step), 0);
+    turn_until(&ends, 1);
+    assert_int_equal(ends.codes[0], RAPAHUB_ESTATE);
+    assert_int_equal(rapahub_host_hold(handle(&ends), stage_here, true), 0);
+    hub_add(&container->users, 1);
+    ends.answering->work = 2;
+    assert_int_equal(rapahub_host_drain_async(handle(&ends), &step), 0);
+    (void)answering_until(HOST_OWNER(&ends.answering->stage->host), 0);
+    assert_int_equal(ends.answering->count, 0);
+    assert_true(host_containers_drop(container));
+    turn_until(&ends, 2);
+    assert_int_equal(ends.codes[1], 0);
+    assert_int_equal(ends.answering->count, 3);
+    assert_true(container->sealed);
+    close_ends(&ends);
+}
+
+static void what_cannot_be_asked_is_refused_and_not_told(void **state)
+{
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, 0), other = step;
+    struct rapahub_question question = {.kind = (enum rapahub_question_kind)5};
+
+    (void)state;
+    assert_int_equal(rapahub_host_drain_async(handle(&ends), NULL), RAPAHUB_EINVAL);
+    other.on_done = NULL;
+    assert_int_equal(rapahub_host_plug_async(handle(&ends), &other, true), RAPAHUB_EINVAL);
+    other = step;
+    other.reserved[3] = 1;
+    assert_int_equal(rapahub_host_remove_async(handle(&ends), &other), RAPAHUB_EINVAL);
+    assert_int_equal(rapahub_host_ask_async(handle(&ends), &step, &question), RAPAHUB_EINVAL);
+    assert_int_equal(rapahub_host_ask_async(handle(&ends), &step, NULL), RAPAHUB_EINVAL);
+    question.kind = RAPAHUB_QUESTION_WORK;
+    question.reserved[1] = 1;
+    assert_int_equal(rapahub_host_ask_async(handle(&ends), &step, &question), RAPAHUB_EINVAL);
+    assert_int_equal(ends.count, 0);
+    close_ends(&ends);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_of_many_steps_is_told_once_and_none_waits),
+        cmocka_unit_test(a_container_that_its_guest_has_ended_already_can_be_removed),
+        cmocka_unit_test(a_step_that_is_not_answered_ends_at_its_time),
+        cmocka_unit_test(a_step_ends_when_its_guest_dies),
+        cmocka_unit_test(a_drain_goes_on_when_the_last_call_has_ended_and_the_work_is_done),
+        cmocka_unit_test(what_cannot_be_asked_is_refused_and_not_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
