@@ -8,13 +8,15 @@
 #include "host/call/service.h"
 #include "host/call/services.h"
 #include "host/container/state_transfer.h"
+#include "host/owner/changes.h"
 #include "host/owner/verdict.h"
 #include "host/owner/wait.h"
 #include "host/process/guest.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
-#define FINI_MOST HUB_SECOND /* for the end of a container that could not begin */
+#define SPACE_AGAIN (2 * HUB_MILLISECOND) /* until there may be space for a message */
+#define FINI_MOST   HUB_SECOND            /* for the end of a container that could not begin */
 
 /* ---- begin ---- */
 
@@ -148,15 +150,22 @@ static int find_life(struct host_call *host, struct rapahub_guest_id id, struct 
     return 0;
 }
 
+static int check_begin(const struct rapahub_container_options *options, enum rapahub_begin how)
+{
+    int r = host_options_check_container(options);
+
+    if (r == 0 && (unsigned)how > RAPAHUB_BEGIN_RECOVER)
+        r = rapahub_fail(RAPAHUB_EINVAL, "", "%d is no way to begin", (int)how);
+    return r;
+}
+
 int host_container_lifecycle_begin(struct host_call *host,
                                    const struct host_container_lifecycle_begin *begin)
 {
     struct host_container *container;
     struct host_life *life = NULL;
-    int r = host_options_check_container(begin->options);
+    int r = check_begin(begin->options, begin->how);
 
-    if (r == 0 && (unsigned)begin->how > RAPAHUB_BEGIN_RECOVER)
-        r = rapahub_fail(RAPAHUB_EINVAL, "", "%d is no way to begin", (int)begin->how);
     if (r == 0)
         r = find_life(host, begin->guest, &life);
     if (r < 0)
@@ -172,6 +181,105 @@ int host_container_lifecycle_begin(struct host_call *host,
     host_life_drop(life);
     return r;
 }
+
+/* ---- begin, without a wait ---- */
+
+static void ask_to_begin(struct host_container_lifecycle_beginning *beginning);
+
+static void end_beginning(struct host_container_lifecycle_beginning *beginning, int r)
+{
+    struct host_asked *asked = &beginning->asked;
+
+    if (r == 0)
+        r = show(asked->host, asked->life, asked->container);
+    if (r < 0) {
+        host_verdict_take(&beginning->verdict, r);
+        withdraw(asked->host, asked->container);
+    }
+    host_life_drop(asked->life);
+    host_loop_clear(&beginning->timer);
+    beginning->over = true;
+    host_changes_tell(HOST_OWNER(asked->host));
+}
+
+static void on_begun(void *user, int code, struct hub_answer *answer)
+{
+    struct host_container_lifecycle_beginning *beginning = user;
+    struct host_life *life = beginning->asked.life;
+    const char *name = hub_lifecycle_table[HUB_LIFECYCLE_BEGIN].name;
+
+    end_beginning(beginning,
+                  code < 0 ? host_life_explain(life, code, name)
+                           : host_request_decode(life, answer, name, &rapahub_type_void, NULL));
+}
+
+static void on_space(void *user)
+{
+    ask_to_begin(user);
+}
+
+/* r[impl cluster.step] */
+static void ask_to_begin(struct host_container_lifecycle_beginning *beginning)
+{
+    struct host_asked *asked = &beginning->asked;
+    struct hub_begin begin;
+    const void *const arguments[] = {&begin, &asked->container->token, NULL};
+    struct host_request_message message = {.arguments = arguments,
+                                           .done = on_begun,
+                                           .user = beginning,
+                                           .deadline_ns = asked->deadline_ns};
+    int r;
+
+    message.method = host_containers_describe(asked->container, asked->container->token, &begin);
+    begin.how = (uint8_t)beginning->how;
+    r = host_request_send(asked->life, &message);
+    if (r == -EAGAIN && hub_clock_left(asked->deadline_ns) == 0)
+        r = rapahub_fail(RAPAHUB_ETIMEDOUT, "", "there was no space for a message");
+    if (r == -EAGAIN)
+        host_loop_set(&HOST_OWNER(asked->host)->loop, &beginning->timer,
+                      hub_clock_after(SPACE_AGAIN));
+    else if (r < 0)
+        end_beginning(beginning, r);
+}
+
+static int begin_task(struct host_owner *owner, void *argument)
+{
+    struct host_container_lifecycle_beginning *beginning = argument;
+    struct host_call *host = HOST_CALL(owner);
+    struct host_asked *asked = &beginning->asked;
+    int r = check_begin(beginning->options, beginning->how);
+
+    asked->host = host;
+    asked->deadline_ns =
+        beginning->timeout_ns ? hub_clock_after(beginning->timeout_ns) : deadline_of(host);
+    if (r == 0)
+        r = find_life(host, beginning->guest, &asked->life);
+    if (r < 0)
+        return r;
+    r = enter(host, beginning->options, asked->life->guest, &asked->container);
+    if (r < 0) {
+        host_life_drop(asked->life);
+        return r;
+    }
+    beginning->timer.on = on_space;
+    beginning->timer.user = beginning;
+    ask_to_begin(beginning);
+    return 0;
+}
+
+static bool is_begun(const void *argument)
+{
+    return ((const struct host_container_lifecycle_beginning *)argument)->over;
+}
+
+static int end_task(struct host_owner *owner, void *argument)
+{
+    (void)owner;
+    return host_verdict_give(&((struct host_container_lifecycle_beginning *)argument)->verdict);
+}
+
+const struct host_threads_task host_container_lifecycle_beginning_task = {begin_task, is_begun,
+                                                                          end_task};
 
 /* r[impl supervise.container] */
 int host_container_lifecycle_keep(struct host_guest *guest,

@@ -6,6 +6,7 @@
 #include <rapahub/lifecycle.h>
 
 #include "host/call/call.h"
+#include "host/container/container_lifecycle.h"
 #include "host/container/step.h"
 #include "host/owner/detached.h"
 #include "host/owner/forked.h"
@@ -14,6 +15,7 @@
 struct pending {
     struct host_detached detached;
     struct host_step step;
+    struct host_container_lifecycle_beginning beginning; /* instead of a step */
     rapahub_on_done *on_done;
     void *user;
     bool has_result;
@@ -63,6 +65,33 @@ static int begin(struct rapahub_host *host, const struct rapahub_step *asked, st
                           hub_lifecycle_table[step.method].types[0]->kind != RAPAHUB_KIND_VOID;
     pending->detached = (struct host_detached){
         .task = &host_step_task, .argument = &pending->step, .on_over = on_over};
+    r = host_detached_begin_in_turn(HOST_OWNER(host), &pending->detached,
+                                    hub_clock_after(HOST_PROCESS(host)->options.call_timeout_ns));
+    if (r < 0)
+        free(pending);
+    return r;
+}
+
+int rapahub_host_begin_async(struct rapahub_host *host, const struct rapahub_step *step,
+                             struct rapahub_guest_id guest,
+                             const struct rapahub_container_options *options,
+                             enum rapahub_begin how)
+{
+    struct pending *pending;
+    int r = check(host, step);
+
+    if (r < 0)
+        return r;
+    pending = calloc(1, sizeof *pending);
+    if (!pending)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the begin of a container");
+    pending->on_done = step->on_done;
+    pending->user = step->user;
+    pending->beginning = (struct host_container_lifecycle_beginning){
+        .guest = guest, .options = options, .how = how, .timeout_ns = step->timeout_ns};
+    pending->detached = (struct host_detached){.task = &host_container_lifecycle_beginning_task,
+                                               .argument = &pending->beginning,
+                                               .on_over = on_over};
     r = host_detached_begin_in_turn(HOST_OWNER(host), &pending->detached,
                                     hub_clock_after(HOST_PROCESS(host)->options.call_timeout_ns));
     if (r < 0)

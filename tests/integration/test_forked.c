@@ -196,6 +196,8 @@ TRY(rapahub_host_expand, rapahub_host_expand(s->host, here, (struct rapahub_node
 TRY(rapahub_host_schedule_recover, rapahub_host_schedule_recover(s->host, here, here, &out.node))
 TRY(rapahub_host_health, rapahub_host_health(s->host, here, &out.small))
 TRY(rapahub_host_remove_container, rapahub_host_remove_container(s->host, here))
+TRY(rapahub_host_begin_async,
+    rapahub_host_begin_async(s->host, &step, s->guest, &container, RAPAHUB_BEGIN_INIT))
 TRY(rapahub_host_plug_async, rapahub_host_plug_async(s->host, &step, true))
 TRY(rapahub_host_drain_async, rapahub_host_drain_async(s->host, &step))
 TRY(rapahub_host_remove_async, rapahub_host_remove_async(s->host, &step))
@@ -286,6 +288,7 @@ static const struct {
     ENTRY(rapahub_host_schedule_recover),
     ENTRY(rapahub_host_health),
     ENTRY(rapahub_host_remove_container),
+    ENTRY(rapahub_host_begin_async),
     ENTRY(rapahub_host_plug_async),
     ENTRY(rapahub_host_drain_async),
     ENTRY(rapahub_host_remove_async),

@@ -91,10 +91,10 @@ RAPAHUB_API_CHECKED int rapahub_host_health(struct rapahub_host *host,
 RAPAHUB_API_CHECKED int rapahub_host_remove_container(struct rapahub_host *host,
                                                       struct rapahub_container_id target);
 
-/* The same steps without a wait, many at a time. on_done runs once, on the owner, unless the function
- * fails; it may begin further steps and call containers. A step that is not done at its time-out
- * ends with -ETIMEDOUT, and if the guest dies, with RAPAHUB_EDIED. Any thread, and in a callback of
- * the host too. */
+/* The same steps without a wait, many at a time. on_done runs once, on the owner, unless the
+ * function fails; it may begin further steps and call containers. A step that is not done at its
+ * time-out ends with -ETIMEDOUT, and if the guest dies, with RAPAHUB_EDIED. Any thread, and in a
+ * callback of the host too. */
 struct rapahub_step {
     struct rapahub_container_id target;
     uint64_t timeout_ns;      /* 0: the host's call time-out */
@@ -102,6 +102,14 @@ struct rapahub_step {
     void *user;
     uint64_t reserved[4];
 };
+
+/* As rapahub_host_begin without a state. `options` name the container, not the step. The guest must
+ * be up: else the function fails, as it does if the container is there already. */
+RAPAHUB_API_CHECKED int rapahub_host_begin_async(struct rapahub_host *host,
+                                                 const struct rapahub_step *step,
+                                                 struct rapahub_guest_id guest,
+                                                 const struct rapahub_container_options *options,
+                                                 enum rapahub_begin how);
 
 RAPAHUB_API_CHECKED int rapahub_host_plug_async(struct rapahub_host *host,
                                                 const struct rapahub_step *step, bool plugged);

@@ -180,6 +180,37 @@ static void a_drain_goes_on_when_the_last_call_has_ended_and_the_work_is_done(vo
     close_ends(&ends);
 }
 
+/* r[verify cluster.step] */
+static void a_container_begins_without_a_wait_or_is_not_there(void **state)
+{
+    static const struct rapahub_container_options options = {
+        .id = {{4, 5}, 6}, .pool_name = "pool", .token = 9, .managed = true};
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, 10 * HUB_MILLISECOND);
+    const struct rapahub_guest_id guest = ends.answering->stage->guest.id;
+
+    (void)state;
+    assert_int_equal(
+        rapahub_host_begin_async(handle(&ends), &step, guest, &options, RAPAHUB_BEGIN_INIT), 0);
+    assert_int_equal(
+        rapahub_host_begin_async(handle(&ends), &step, guest, &options, RAPAHUB_BEGIN_INIT),
+        RAPAHUB_EEXIST);
+    turn_until(&ends, 1);
+    assert_int_equal(ends.codes[0], 0);
+    assert_int_equal(answering_find(ends.answering, answering_id)->state, HOST_CONTAINER_READY);
+    host_containers_move(answering_find(ends.answering, answering_id), HOST_CONTAINER_DOWN, "");
+    ends.answering->is_mute = true;
+    assert_int_equal(
+        rapahub_host_begin_async(handle(&ends), &step, guest, &options, RAPAHUB_BEGIN_RESTART), 0);
+    turn_until(&ends, 2);
+    assert_int_equal(ends.codes[1], RAPAHUB_ETIMEDOUT);
+    assert_int_equal(answering_find(ends.answering, answering_id)->state, HOST_CONTAINER_DOWN);
+    assert_int_equal(
+        rapahub_host_begin_async(handle(&ends), &step, guest, NULL, RAPAHUB_BEGIN_INIT),
+        RAPAHUB_EINVAL);
+    close_ends(&ends);
+}
+
 static void what_cannot_be_asked_is_refused_and_not_told(void **state)
 {
     struct ends ends = open_ends();
@@ -210,6 +241,7 @@ int main(void)
         cmocka_unit_test(a_step_that_is_not_answered_ends_at_its_time),
         cmocka_unit_test(a_step_ends_when_its_guest_dies),
         cmocka_unit_test(a_drain_goes_on_when_the_last_call_has_ended_and_the_work_is_done),
+        cmocka_unit_test(a_container_begins_without_a_wait_or_is_not_there),
         cmocka_unit_test(what_cannot_be_asked_is_refused_and_not_told),
     };
 
