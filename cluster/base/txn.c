@@ -141,7 +141,8 @@ int cluster_txn_check(const struct cluster_txn *txn)
     return r;
 }
 
-/* One byte more than a key has: the page after the longest key begins at that key and a byte 0. */
+/* A span may have one byte more than a key: the page after the longest key begins at that key and a
+ * byte 0. */
 static int check_bound(struct rapahub_bytes bound)
 {
     if (bound.size == CLUSTER_TXN_KEY_MAX + 1)

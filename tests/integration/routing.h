@@ -55,6 +55,16 @@ UNUSED static void way_done(void *user, const struct rapahub_raw_answer *answer)
     pthread_mutex_unlock(&way->lock);
 }
 
+/* How many calls have begun, and been cancelled, so far: by the owner of a host in another thread.
+ */
+UNUSED static void way_look(struct way *way, unsigned *begun, unsigned *cancelled)
+{
+    pthread_mutex_lock(&way->lock);
+    *begun = way->begun;
+    *cancelled = way->cancelled;
+    pthread_mutex_unlock(&way->lock);
+}
+
 UNUSED static int way_begin(void *user, const struct rapahub_raw_call *call,
                             struct rapahub_request_id answer)
 {

@@ -44,7 +44,7 @@ static void a_delta_is_read_as_it_was_written(void **state)
     for (int i = 0; i < 2; i++) {
         memset(&change, 0, sizeof change);
         assert_true(cluster_delta_next(&out.changes, &change));
-        assert_memory_equal(&change, &changes[i], sizeof change);
+        assert_memory_equal(&change, &changes[i], WRITTEN_CHANGE);
     }
     assert_false(cluster_delta_next(&out.changes, &change));
     written_release(&written);

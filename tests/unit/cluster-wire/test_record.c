@@ -170,7 +170,7 @@ static void an_entry_keeps_all_its_members(void **state)
 
     (void)state;
     assert_int_equal(cluster_record_read(CLUSTER_KEY_ENTRY, written_bytes(&written), &out), 0);
-    assert_memory_equal(&out.entry, &entry.entry, sizeof out.entry);
+    assert_memory_equal(&out.entry, &entry.entry, WRITTEN_ENTRY);
     written_release(&written);
 }
 

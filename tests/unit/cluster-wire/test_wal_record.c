@@ -162,7 +162,7 @@ static void a_record_is_read_as_it_was_written(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         struct cluster_delta_change change = cluster_wal_record_change(&out, i);
 
-        assert_memory_equal(&change, &changes[i], sizeof change);
+        assert_memory_equal(&change, &changes[i], WRITTEN_CHANGE);
     }
 }
 

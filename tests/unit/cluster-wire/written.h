@@ -15,6 +15,10 @@
 
 #define WRITTEN_MAX (256 * 1024)
 
+/* What assert_memory_equal may look at: beyond the last member there is padding, of any content. */
+#define WRITTEN_ENTRY  (offsetof(struct cluster_entry, state) + 1)
+#define WRITTEN_CHANGE (offsetof(struct cluster_delta_change, entry) + WRITTEN_ENTRY)
+
 struct written {
     uint8_t *data;
     size_t size;

@@ -7,26 +7,28 @@
 #include "tests/support/pause.h"
 #include "tests/unit/link/pair.h"
 
-static unsigned modified; /* epoll_ctl of a descriptor that is registered already */
+static struct hub_a32 modified; /* epoll_ctl of a descriptor that is registered already */
 
 int __real_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event);
 int __wrap_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event);
 int __wrap_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
 {
-    modified += operation == EPOLL_CTL_MOD;
+    hub_add(&modified, operation == EPOLL_CTL_MOD);
     return __real_epoll_ctl(epoll, operation, fd, event);
 }
 
-static uint64_t beyond; /* what lies in the memory after the events that are there; 0: as it is */
+static struct hub_a64
+    beyond; /* what lies in the memory after the events that are there; 0: as it is */
 
 int __real_epoll_wait(int epoll, struct epoll_event *events, int max, int timeout_ms);
 int __wrap_epoll_wait(int epoll, struct epoll_event *events, int max, int timeout_ms);
 int __wrap_epoll_wait(int epoll, struct epoll_event *events, int max, int timeout_ms)
 {
     int n = __real_epoll_wait(epoll, events, max, timeout_ms);
+    uint64_t number = hub_observe64(&beyond);
 
-    if (n >= 0 && n < max && beyond != 0)
-        events[n].data.u64 = beyond;
+    if (n >= 0 && n < max && number != 0)
+        events[n].data.u64 = number;
     return n;
 }
 
@@ -127,13 +129,13 @@ static void only_events_that_are_there_are_looked_at(void **state)
     (void)state;
     assert_int_equal(host_lookout_post(&rig->lookout, &rig->lives[0].post), 0);
     assert_int_equal(host_lookout_post(&rig->lookout, &rig->lives[1].post), 0);
-    beyond = rig->lives[0].post.number;
+    hub_publish64(&beyond, rig->lives[0].post.number);
     die(rig, 1);
     until(hung_up(rig, 1), 1);
     host_lookout_forget(&rig->lookout, &rig->lives[1].post);
     assert_int_equal(hub_observe(hung_up(rig, 0)), 0);
     close_rig(rig);
-    beyond = 0;
+    hub_publish64(&beyond, 0);
 }
 
 /* Its memory may be freed. */
@@ -242,12 +244,12 @@ static void a_nap_without_an_event_since_the_last_needs_no_system_call(void **st
     struct rig *rig = open_rig(2);
 
     (void)state;
-    modified = 0;
+    hub_store_relaxed(&modified, 0);
     assert_true(host_lookout_nap(&rig->lookout, NULL));
-    assert_int_equal(modified, 1);
+    assert_int_equal(hub_observe(&modified), 1);
     assert_true(host_lookout_nap(&rig->lookout, NULL));
     assert_true(host_lookout_nap(&rig->lookout, &rig->lives[0].post));
-    assert_int_equal(modified, 1);
+    assert_int_equal(hub_observe(&modified), 1);
     close_rig(rig);
 }
 
