@@ -13,9 +13,11 @@
 
 #define OPS_MAX 1024
 
+enum op_kind { OP_TXN, OP_RANGE, OP_PEEK, OP_WATCH };
+
 /* What is to be told at the next step: of an operation, or of all watches. */
 struct op {
-    enum { OP_TXN, OP_RANGE, OP_PEEK, OP_WATCH } kind;
+    enum op_kind kind;
     uint64_t watch; /* OP_WATCH: until it is 0 */
     struct cluster_span span;
     uint64_t told;
@@ -42,7 +44,7 @@ static struct oracle *of(struct cluster_metastore *base)
     return (struct oracle *)(void *)base;
 }
 
-static struct op *new_op(struct oracle *oracle, int kind, void (*call)(void), void *user)
+static struct op *new_op(struct oracle *oracle, enum op_kind kind, void (*call)(void), void *user)
 {
     uint64_t one = 1;
 
@@ -66,7 +68,7 @@ static int submit(struct cluster_metastore *base, const struct cluster_txn *txn,
     return 0;
 }
 
-static struct op *new_read(struct oracle *oracle, int kind, void (*call)(void), void *user)
+static struct op *new_read(struct oracle *oracle, enum op_kind kind, void (*call)(void), void *user)
 {
     if (oracle->reads == CLUSTER_METASTORE_READS_MAX) {
         rapahub_fail(RAPAHUB_EBUSY, "", "full");
