@@ -404,9 +404,9 @@ static void send_kept_lines(struct rapahub_control *control, struct host_server_
     struct host_line line;
 
     while (!client->doomed && client->out.size - client->out.start < LINES_PENDING &&
-           host_lines_next(control->lines, client->line, &line)) {
+           client->line < client->last && host_lines_next(control->lines, client->line, &line)) {
         client->line = line.number;
-        if (line.time_ns < client->since_ns)
+        if (line.time_ns < client->since_ns || line.number > client->last)
             continue;
         client->since_ns = 0;
         if ((uint32_t)line.level <= client->level)
@@ -421,7 +421,8 @@ void host_answer_lines(struct rapahub_control *control, struct host_server_clien
     if (!client->following)
         return;
     send_kept_lines(control, client);
-    if (!client->once || host_lines_next(control->lines, client->line, &line))
+    if (client->last == UINT64_MAX ||
+        (client->line < client->last && host_lines_next(control->lines, client->line, &line)))
         return;
     client->following = false;
     host_reply_end(control, client, 0);
@@ -435,7 +436,7 @@ static void logs(struct rapahub_control *control, struct host_server_client *cli
     client->level = record->logs.level;
     client->line = 0;
     client->since_ns = age_ns < now_ns ? now_ns - age_ns : 0;
-    client->once = !record->logs.follow;
+    client->last = record->logs.follow ? UINT64_MAX : host_lines_newest(control->lines);
     client->following = true;
     host_answer_lines(control, client);
 }

@@ -10,7 +10,7 @@ void host_answer(struct rapahub_control *control, struct host_server_client *cli
                  enum host_frame_kind kind, const union host_frame_record *record);
 
 /* Sends a client that asked for lines those it lacks, as long as it reads, and its end after the
- * last one unless it follows. */
+ * one that was the newest when it asked, unless it follows. */
 void host_answer_lines(struct rapahub_control *control, struct host_server_client *client);
 
 #endif

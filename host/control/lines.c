@@ -101,3 +101,13 @@ bool host_lines_next(struct host_lines *lines, uint64_t after, struct host_line 
     hub_mutex_unlock(&lines->mutex);
     return kept != NULL;
 }
+
+uint64_t host_lines_newest(struct host_lines *lines)
+{
+    uint64_t newest;
+
+    hub_mutex_lock(&lines->mutex);
+    newest = lines->added;
+    hub_mutex_unlock(&lines->mutex);
+    return newest;
+}

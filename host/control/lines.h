@@ -32,6 +32,9 @@ void host_lines_release(struct host_lines **lines);
 void host_lines_add(struct host_lines *lines, enum rapahub_log_level level, const char *topic,
                     const char *text);
 
+/* Returns the number of the newest line; 0: there was none. */
+uint64_t host_lines_newest(struct host_lines *lines);
+
 /* Copies the first line whose number is above `after`; false if there is none. */
 bool host_lines_next(struct host_lines *lines, uint64_t after, struct host_line *out);
 

@@ -52,9 +52,9 @@ struct host_server_client {
     int fd; /* -1: free */
     bool doomed;
     bool following;       /* it gets lines */
-    bool once;            /* following: until the last line that is kept */
     uint32_t level;       /* following: least severe level to send */
     uint64_t line;        /* following: number of the last line sent */
+    uint64_t last;        /* following: number of the line that ends it; UINT64_MAX: none */
     uint64_t since_ns;    /* following: none that is older; 0: none is too old any more */
     uint64_t last_active; /* monotonic */
     uint32_t interest;    /* the epoll descriptor */

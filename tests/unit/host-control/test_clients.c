@@ -23,6 +23,31 @@ static void a_client_that_reads_late_gets_all(void **state)
     host_client_release(&client);
 }
 
+/* A host that logs faster than a client reads would have no end otherwise. */
+static void lines_of_after_the_question_are_no_answer(void **state)
+{
+    const struct control_logs logs = {.since_ns = UINT64_MAX, .level = RAPAHUB_LOG_INFO};
+    static char text[2048];
+    const struct fixture *f = *state;
+    struct host_client *client = connect_to(f);
+    union host_frame_record record;
+    enum host_frame_kind kind;
+    unsigned lines = 0, later = 0;
+
+    memset(text, 'x', sizeof text - 1);
+    for (int i = 0; i < HOST_LINES_COUNT; i++)
+        rapahub_control_log(f->control, RAPAHUB_LOG_INFO, "before", text);
+    ask(f, client, HOST_FRAME_LOGS, &logs);
+    for (; answer(client, &kind, &record) > 0 && lines < 2 * HOST_LINES_COUNT; lines++) {
+        later += record.line.topic.size == strlen("after");
+        rapahub_control_log(f->control, RAPAHUB_LOG_INFO, "after", text);
+        serve(f);
+    }
+    assert_in_range(lines, 1, HOST_LINES_COUNT);
+    assert_int_equal(later, 0);
+    host_client_release(&client);
+}
+
 /* A host's standard input may be closed. */
 static void a_client_may_have_any_descriptor(void **state)
 {
@@ -52,6 +77,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_client_that_reads_late_gets_all),
+        TEST(lines_of_after_the_question_are_no_answer),
         TEST(a_client_may_have_any_descriptor),
     };
 
