@@ -11,7 +11,15 @@
 #define MS      UINT64_C(1000000)
 #define ROUNDS  60
 #define STEPS   5
-#define SPAN_US 3000 /* within which a guest is killed */
+#define SPAN_US 300 /* within which a guest is killed */
+
+static const struct rapahub_supervision at_once = {.restarts_max = 256,
+                                                   .backoff_initial_ns = RAPAHUB_NONE};
+static const struct rapahub_supervision late = {.restarts_max = 2,
+                                                .period_ns = 3600 * 1000 * MS,
+                                                .backoff_initial_ns = 60 * 1000 * MS,
+                                                .backoff_max_ns = 60 * 1000 * MS,
+                                                .backoff_first = true};
 
 struct ends {
     pthread_mutex_t lock;
@@ -107,11 +115,10 @@ static int32_t await_guest(struct hosting *on)
     return present.pid;
 }
 
-static void open_counter(struct hosting *on, struct ends *ends)
+static void open_counter(struct hosting *on, struct ends *ends,
+                         const struct rapahub_supervision *how)
 {
-    const struct rapahub_supervision how = {.restarts_max = 256,
-                                            .backoff_initial_ns = RAPAHUB_NONE};
-    const struct rapahub_guest_options guest = {.chimod = COUNTER, .supervision = &how};
+    const struct rapahub_guest_options guest = {.chimod = COUNTER, .supervision = how};
 
     memset(ends, 0, sizeof *ends);
     pthread_mutex_init(&ends->lock, NULL);
@@ -154,11 +161,13 @@ static void each_step_ends_once_whenever_its_guest_is_killed(void **state)
     struct ends ends;
 
     (void)state;
-    open_counter(&on, &ends);
+    open_counter(&on, &ends, &at_once);
     for (int i = 0; i < ROUNDS; i++) {
         int32_t pid = await_guest(&on);
 
-        begin_all(&on, &ends, each, 5000 * MS);
+        if (i % 2 != 0) /* nothing is answered before it dies */
+            assert_int_equal(kill(pid, SIGSTOP), 0);
+        begin_all(&on, &ends, each, 200 * MS); /* a container that is down is waited for */
         pause_ns(1000 * (random_of(&seed) % SPAN_US));
         assert_int_equal(kill(pid, SIGKILL), 0);
         await_all(&ends);
@@ -172,7 +181,7 @@ static void each_step_ends_once_whenever_its_guest_is_killed(void **state)
     (void)await_guest(&on);
     check_serves(&on);
     print_message("%d kills, %u steps were done, %u ended with their guest\n", ROUNDS, done, died);
-    assert_true(done > 0);
+    assert_true(done > 0 && died >= ROUNDS / 2);
     close_counter(&on, &ends);
 }
 
@@ -186,7 +195,7 @@ static void each_step_ends_at_its_time_if_its_guest_is_stopped(void **state)
     int r;
 
     (void)state;
-    open_counter(&on, &ends);
+    open_counter(&on, &ends, &at_once);
     pid = await_guest(&on);
     for (int i = 0; i < 5; i++) {
         assert_done(rapahub_host_begin(on.host, on.guest, &options, RAPAHUB_BEGIN_INIT, NULL));
@@ -205,9 +214,35 @@ static void each_step_ends_at_its_time_if_its_guest_is_stopped(void **state)
     close_counter(&on, &ends);
 }
 
+/* With a guest that stands still, and with one that comes back much later. r[verify cluster.step]
+ */
+static void each_step_ends_with_its_host(void **state)
+{
+    const struct rapahub_container_options options = {.id = here, .pool_name = "test"};
+    const int signals[] = {SIGSTOP, SIGKILL};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct end each[STEPS];
+        struct hosting on;
+        struct ends ends;
+        int32_t pid;
+
+        open_counter(&on, &ends, &late);
+        pid = await_guest(&on);
+        assert_done(rapahub_host_begin(on.host, on.guest, &options, RAPAHUB_BEGIN_INIT, NULL));
+        assert_int_equal(kill(pid, signals[i]), 0);
+        pause_ns(100 * MS);
+        begin_all(&on, &ends, each, 60000 * MS);
+        close_counter(&on, &ends);
+        assert_int_equal(ends.count, STEPS);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_step_ends_with_its_host),
         cmocka_unit_test(each_step_ends_once_whenever_its_guest_is_killed),
         cmocka_unit_test(each_step_ends_at_its_time_if_its_guest_is_stopped),
     };
