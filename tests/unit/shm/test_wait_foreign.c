@@ -96,12 +96,14 @@ static void begin_foreign(struct foreign *with)
     with->sleeper.order.seed_word = &with->head;
 }
 
-/* A message comes while the other side sleeps at the doorbell, which rings, or does not. */
+/* A message comes while the other side sleeps at the doorbell, which rings, or does not. Between
+ * the bits and its sleep the other side would find the message by itself, and no bell. */
 static void send_to_sleeper(struct foreign *with, bool rings)
 {
     hub_publish(&with->thing.there, 0);
     start_sleeper(&with->sleeper);
     until_armed(&with->pair.words[0], HUB_WAIT_RX_BELL);
+    usleep(200);
     hub_add(&with->head, 1);
     hub_publish(&with->thing.there, 1);
     if (rings)
