@@ -8,7 +8,7 @@
 
 bool host_ownership_is_owner(const struct host_owner *host)
 {
-    return pthread_equal(host->threads.owner, pthread_self());
+    return hub_load_relaxed64(&host->threads.owner) == (uintptr_t)pthread_self();
 }
 
 int host_ownership_check(const struct host_owner *host)

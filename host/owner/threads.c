@@ -29,7 +29,7 @@ struct job {
 
 void host_threads_init(struct host_threads *threads)
 {
-    threads->owner = pthread_self();
+    hub_store_relaxed64(&threads->owner, (uintptr_t)pthread_self());
     hub_mutex_init(&threads->lock, HUB_MUTEX_TASKS);
     hub_list_init(&threads->jobs);
     hub_list_init(&threads->tasks);
@@ -130,7 +130,7 @@ int host_threads_start(struct host_owner *host)
     r = hub_thread_start(&host->threads.thread, run_thread, host);
     if (r == 0) {
         host->threads.own = true;
-        host->threads.owner = host->threads.thread;
+        hub_store_relaxed64(&host->threads.owner, (uintptr_t)host->threads.thread);
     }
     host_routes_unlock(&host->registry.routes);
     return r == 0 ? 0 : rapahub_fail(r, "", "cannot start the host's thread");
@@ -144,7 +144,7 @@ void host_threads_stop(struct host_owner *host)
     host_loop_wake(&host->loop);
     pthread_join(host->threads.thread, NULL);
     host->threads.own = false;
-    host->threads.owner = pthread_self();
+    hub_store_relaxed64(&host->threads.owner, (uintptr_t)pthread_self());
 }
 
 static void post(struct host_owner *host, struct job *job)

@@ -125,7 +125,7 @@ static void the_owner_is_inside_only_while_it_waits(void **state)
     struct host_route_use use;
 
     (void)state;
-    place->host.process.owner.threads.owner = pthread_self();
+    hub_store_relaxed64(&place->host.process.owner.threads.owner, (uintptr_t)pthread_self());
     note(place);
     assert_true(host_route_cache_enter(&place->host, here, &use));
     assert_true(use.owner);

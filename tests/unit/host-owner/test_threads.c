@@ -7,6 +7,7 @@
 
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
+#include "host/owner/ownership.h"
 #include "tests/unit/host-owner/bare.h"
 
 /* The linker puts it before the sleep of a thread that waits for its job: the owner begins with the
@@ -50,7 +51,7 @@ static int job(struct host_owner *host, void *argument)
 
     assert_ptr_equal(host, work->host);
     work->begun++;
-    work->on_owner = pthread_equal(pthread_self(), host->threads.owner);
+    work->on_owner = host_ownership_is_owner(host);
     return work->fails ? rapahub_fail(RAPAHUB_EFULL, "shm.slot.free", "no %s", "room") : 4;
 }
 
@@ -210,10 +211,10 @@ static void a_thread_of_the_library_owns_the_host_until_it_stops(void **state)
     (void)state;
     bare_open(&host);
     host_threads_stop(&host); /* there is none */
-    assert_true(pthread_equal(host.threads.owner, pthread_self()));
+    assert_true(host_ownership_is_owner(&host));
     assert_int_equal(host_threads_start(&host), 0);
     assert_true(host.threads.own);
-    assert_false(pthread_equal(host.threads.owner, pthread_self()));
+    assert_false(host_ownership_is_owner(&host));
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         struct work work = {.host = &host, .deadline_ns = HUB_NEVER, .over = true};
 
@@ -227,7 +228,7 @@ static void a_thread_of_the_library_owns_the_host_until_it_stops(void **state)
     }
     host_threads_stop(&host);
     assert_false(host.threads.own);
-    assert_true(pthread_equal(host.threads.owner, pthread_self()));
+    assert_true(host_ownership_is_owner(&host));
     bare_close(&host);
 }
 
