@@ -8,18 +8,18 @@
 #include "host/call/asyncs.h"
 #include "hub/base/clock.h"
 
-/* Counts a call of the host itself. A request of a guest was counted when it was made.
- * r[impl hub.route.bound] */
-static int count(struct host_asyncs *asyncs, const struct host_async *async)
+/* Counts a call of the host itself, and ties the record to it. A request of a guest was counted
+ * when it was made. A cancel may look at the call meanwhile. r[impl hub.route.bound] */
+static int tie(struct host_asyncs *asyncs, struct host_async *async, struct host_routed *routed)
 {
     bool full;
 
-    if (async->foreign)
-        return 0;
     hub_mutex_lock(&asyncs->lock);
-    full = asyncs->routed == HOST_ROUTED_OWN_MAX;
-    if (!full)
-        asyncs->routed++;
+    full = routed->counted && asyncs->routed == HOST_ROUTED_OWN_MAX;
+    if (!full) {
+        asyncs->routed += routed->counted;
+        async->routed = routed;
+    }
     hub_mutex_unlock(&asyncs->lock);
     return full ? rapahub_fail(RAPAHUB_EBUSY, "hub.route.bound",
                                "%d calls of this host are at its router", HOST_ROUTED_OWN_MAX)
@@ -55,12 +55,10 @@ int host_routed_add(struct host_asyncs *asyncs, struct host_async *async,
                     const struct host_routed_origin *origin)
 {
     struct host_routed *routed = make(async, origin);
-    int r = routed ? count(asyncs, async)
+    int r = routed ? tie(asyncs, async, routed)
                    : rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call to a router");
 
-    if (r == 0)
-        async->routed = routed;
-    else if (routed)
+    if (r < 0 && routed)
         forget(routed);
     return r;
 }
@@ -75,14 +73,17 @@ static void release(struct host_asyncs *asyncs, struct host_routed *routed)
     forget(routed);
 }
 
+/* The call may still be in the table, where an answer or a cancel finds it. */
 void host_routed_free(struct host_asyncs *asyncs, struct host_async *async)
 {
-    struct host_routed *routed = async->routed;
+    struct host_routed *routed;
 
-    if (!routed)
-        return;
+    hub_mutex_lock(&asyncs->lock);
+    routed = async->routed;
     async->routed = NULL;
-    release(asyncs, routed);
+    hub_mutex_unlock(&asyncs->lock);
+    if (routed)
+        release(asyncs, routed);
 }
 
 uint64_t host_routed_due(const struct host_routed *routed)
@@ -101,8 +102,8 @@ void host_routed_lend(struct host_router *router, struct host_asyncs *asyncs,
 
     if (!routed->origin.ends)
         return;
-    async->routed = NULL;
     hub_mutex_lock(&asyncs->lock);
+    async->routed = NULL;
     routed->number = async->number;
     routed->async = NULL;
     hub_list_append(&router->lent, &routed->link);

@@ -232,7 +232,7 @@ static void end(struct host_call *host, const struct rapahub_router *router,
         pass_on(async, answer);
         return;
     }
-    if (!async->cancelled && hub_clock_left(host_routed_due(async->routed)) == 0)
+    if (hub_clock_left(host_routed_due(async->routed)) == 0 && host_asyncs_cancelled(async) == 0)
         code = RAPAHUB_ETIMEDOUT;
     host_routed_lend(&host->router, &host->asyncs, async);
     tell_cancel(host, router, async);
