@@ -46,7 +46,8 @@ static void leave(struct host_call *host, struct host_caller *caller)
 
 static bool go_in(struct host_call *host, struct host_route_use *use)
 {
-    use->owner = hub_load_relaxed64(&host->process.owner.threads.owner) == (uintptr_t)use->caller->thread;
+    use->owner =
+        hub_load_relaxed64(&host->process.owner.threads.owner) == (uintptr_t)use->caller->thread;
     if (use->owner)
         return true;
     host_caller_enter(use->caller);

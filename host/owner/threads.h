@@ -15,7 +15,7 @@ struct host_owner;
 
 struct host_threads {
     struct hub_a64 owner; /* its pthread_t. Changes while threads of the pool look at it */
-    bool own; /* the owner is a thread of the library */
+    bool own;             /* the owner is a thread of the library */
     pthread_t thread;
     struct hub_a32 end; /* 1: the library's thread shall end */
     struct hub_mutex lock;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/shm/flood.h"
 
+/* WAKES_MAX: in a window, beyond those that messages explain. A host whose turn takes up to 400 us,
+ * as on a slow machine, is woken as often as this before the window ends. */
 #define WINDOW     (100 * HUB_MILLISECOND)
-/* In a window, beyond those that messages explain. A host whose turn takes up to 400 us, as on a
- * slow machine, is woken as often as this before the window ends. */
 #define WAKES_MAX  250
-#define EXPLAINED  4    /* wake-ups for one message: its head, tail, slot and credit */
+#define EXPLAINED  4 /* wake-ups for one message: its head, tail, slot and credit */
 #define DEAF_FIRST (10 * HUB_MILLISECOND)
 #define DEAF_MAX   (100 * HUB_MILLISECOND)
 #define CALM       HUB_SECOND /* after it, the next flood counts as the first */

@@ -5,9 +5,9 @@
 
 #include <rapahub/error.h>
 
+#include "host/owner/ownership.h"
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
-#include "host/owner/ownership.h"
 #include "tests/unit/host-owner/bare.h"
 
 /* The linker puts it before the sleep of a thread that waits for its job: the owner begins with the
