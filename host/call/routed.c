@@ -103,10 +103,12 @@ void host_routed_lend(struct host_router *router, struct host_asyncs *asyncs,
     if (!routed->origin.ends)
         return;
     hub_mutex_lock(&asyncs->lock);
-    async->routed = NULL;
-    routed->number = async->number;
-    routed->async = NULL;
-    hub_list_append(&router->lent, &routed->link);
+    if (!routed->returned) {
+        async->routed = NULL;
+        routed->number = async->number;
+        routed->async = NULL;
+        hub_list_append(&router->lent, &routed->link);
+    }
     hub_mutex_unlock(&asyncs->lock);
 }
 

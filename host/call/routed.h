@@ -47,6 +47,7 @@ struct host_routed {
     bool counted;                     /* the call is one of the host itself */
     struct host_routed_origin origin; /* its query is the one below, or NULL */
     struct rapahub_query query;
+    bool returned; /* under the lock: the router has answered too late, and uses nothing of it */
     enum host_routed_state state;      /* under the lock */
     struct host_routed_answer *answer; /* under the lock; NULL: none */
     struct hub_list link;              /* in one of the router's lists; under the lock */
@@ -76,9 +77,10 @@ void host_routed_free(struct host_asyncs *asyncs, struct host_async *async);
  * moved, or at its deadline. Any thread. */
 uint64_t host_routed_due(const struct host_routed *routed);
 
-/* Keeps the record of a call that ends without an answer, if the router has streams of it, until
- * host_routed_take_back is called with the number of the call. That returns whether there was such
- * a record, and frees it. host_routed_take_back_all frees all. Any thread. */
+/* Keeps the record of a call that ends without an answer, if the router has streams of it and has
+ * not answered too late already, until host_routed_take_back is called with the number of the call.
+ * That returns whether there was such a record, and frees it. host_routed_take_back_all frees all.
+ * Any thread. */
 void host_routed_lend(struct host_router *router, struct host_asyncs *asyncs,
                       struct host_async *async);
 bool host_routed_take_back(struct host_router *router, struct host_asyncs *asyncs, uint64_t number);

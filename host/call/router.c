@@ -129,21 +129,26 @@ static struct host_routed_answer *copy(const struct rapahub_raw_answer *from)
 }
 
 /* Returns whether the call of this number takes the answer. While the router is being given the
- * call, note_begun lists it. r[impl hub.route.once] */
+ * call, note_begun lists it. An answer to a call that ends without one gives its streams back, even
+ * before the owner has looked at it. r[impl hub.route.once] */
 static bool attach(struct host_call *host, uint64_t number, struct host_routed_answer *answer)
 {
+    struct host_routed *routed;
     struct host_async *async;
     bool taken;
 
     hub_mutex_lock(&host->asyncs.lock);
     async = host_async_table_find(&host->asyncs.table, number);
-    taken = async && async->routed && async->routed->state == HOST_ROUTED_TAKEN;
+    routed = async ? async->routed : NULL;
+    taken = routed && routed->state == HOST_ROUTED_TAKEN;
     if (taken) {
-        async->routed->answer = answer;
-        if (hub_list_empty(&async->routed->link))
-            async->routed->state = HOST_ROUTED_ENDED;
+        routed->answer = answer;
+        if (hub_list_empty(&routed->link))
+            routed->state = HOST_ROUTED_ENDED;
         else
-            host_routed_end(&host->router, async->routed);
+            host_routed_end(&host->router, routed);
+    } else if (routed && routed->state == HOST_ROUTED_ENDED) {
+        routed->returned = true;
     }
     hub_mutex_unlock(&host->asyncs.lock);
     return taken;

@@ -107,6 +107,33 @@ static void streams_are_lent_until_the_router_has_answered(void **state)
     desk_close();
 }
 
+/* The router answers after the cancel, and before the owner ends the call: it does so once.
+ * r[verify hub.route.streams] */
+static void an_answer_that_meets_the_end_gives_the_streams_back(void **state)
+{
+    struct host_routed_ends *ends = calloc(1, sizeof *ends);
+    const struct host_routed_origin origin = {.ends = ends};
+    struct stage *stage = desk_open();
+    struct host_async *async = desk_make();
+    uint64_t number;
+
+    (void)state;
+    assert_non_null(ends);
+    hub_store_relaxed(&ends->holders, 1);
+    ends->count = 1;
+    assert_int_equal(host_routed_add(&stage->host.asyncs, async, &origin), 0);
+    number = desk_call(async);
+    desk.lends = true;
+    host_asyncs_cancel(&stage->host, number);
+    assert_int_equal(desk_answer(number, 0, "", 0), RAPAHUB_ESTALE);
+    assert_int_equal(hub_observe(&ends->holders), 2); /* they are the call's until it has ended */
+    assert_int_equal(host_router_serve(&stage->host), 1);
+    assert_true(desk_ends.code == RAPAHUB_ECANCELED && desk.cancelled == 1);
+    assert_true(hub_observe(&ends->holders) == 1 && count_of(stage) == 0);
+    host_routed_streams_release(&ends);
+    desk_close();
+}
+
 /* r[verify hub.route.streams] */
 static void a_byte_that_moves_puts_off_the_deadline(void **state)
 {
@@ -130,6 +157,7 @@ int main(void)
         cmocka_unit_test(a_record_has_a_query_of_its_own),
         cmocka_unit_test(only_so_many_calls_of_the_host_are_at_its_router),
         cmocka_unit_test(streams_are_lent_until_the_router_has_answered),
+        cmocka_unit_test(an_answer_that_meets_the_end_gives_the_streams_back),
         cmocka_unit_test(a_byte_that_moves_puts_off_the_deadline),
     };
 
