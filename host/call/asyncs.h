@@ -49,6 +49,8 @@ struct host_async {
     bool raw; /* rapahub_host_call_raw: it reaches a container whose calls go to the router, too */
     uint64_t outer;         /* raw: the chain in which it comes, as other hosts know it; 0: none */
     struct rapahub_uid uid; /* raw */
+    struct rapahub_guest_id from;     /* the guest that calls, for the router; zeroed: none */
+    struct rapahub_pool_id from_pool; /* of its first container */
     bool foreign; /* a guest asked for it: only methods that the target declares are called */
     /* memory of the arguments, freed with the call; NULL: they belong to another and last long
      * enough */

@@ -99,6 +99,8 @@ static void fill(struct host_call *host, const struct rapahub_raw_call *call, vo
     async->raw = true;
     async->outer = call->chain;
     async->uid = call->uid;
+    async->from = call->from;
+    async->from_pool = call->from_pool;
     async->target = call->target;
     async->method_id = call->method_id;
     async->deadline_ns = hub_clock_after(call->timeout_ns ? call->timeout_ns
@@ -187,28 +189,29 @@ static int take_streams(const struct rapahub_raw_call *call, const struct host_r
 /* ---- the way ---- */
 
 static int go_away(struct host_call *host, const struct rapahub_raw_call *call,
-                   const struct host_routed_origin *origin, struct host_async *async)
+                   struct host_async *async)
 {
+    struct host_routed_origin origin = host_routed_origin_of(async);
+
+    origin.query = call->query;
     return call->streams_count > 0
                ? rapahub_fail(RAPAHUB_ENOTSUP, "",
                               "a call as bytes with streams is only for containers of this host")
-               : host_routed_add(&host->asyncs, async, origin);
+               : host_routed_add(&host->asyncs, async, &origin);
 }
 
 /* Has the router get the call if it is not for here. */
 static int place(struct host_call *host, const struct rapahub_raw_call *call,
                  struct host_async *async)
 {
-    const struct host_routed_origin origin = {
-        .query = call->query, .uid = call->uid, .from = call->from, .from_pool = call->from_pool};
     struct host_route where;
     int r;
 
     if (call->query)
-        return go_away(host, call, &origin, async);
+        return go_away(host, call, async);
     r = host_route_find_call(host, call->target, true, &where);
     if (r == HOST_ROUTE_AWAY)
-        r = go_away(host, call, &origin, async);
+        r = go_away(host, call, async);
     else if (r == 0 || r == -EAGAIN)
         r = take_streams(call, &where, async);
     host_route_drop(&where);

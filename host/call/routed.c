@@ -6,6 +6,7 @@
 #include <rapahub/error.h>
 
 #include "host/call/asyncs.h"
+#include "host/call/chains.h"
 #include "hub/base/clock.h"
 
 /* Counts a call of the host itself, and ties the record to it. A request of a guest was counted
@@ -31,6 +32,14 @@ static void forget(struct host_routed *routed)
     host_routed_streams_release(&routed->origin.ends);
     free(routed->answer);
     free(routed);
+}
+
+/* r[impl hub.route.from] */
+struct host_routed_origin host_routed_origin_of(const struct host_async *async)
+{
+    return (struct host_routed_origin){.uid = async->seat ? async->seat->uid : async->uid,
+                                       .from = async->from,
+                                       .from_pool = async->from_pool};
 }
 
 static struct host_routed *make(struct host_async *async, const struct host_routed_origin *origin)

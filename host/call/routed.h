@@ -41,6 +41,10 @@ struct host_routed_origin {
     uint64_t patience_ns;          /* with these: how long nothing need move */
 };
 
+/* Tells what is known of a call that has no record, and turns out to be for the router. Any thread,
+ * which alone has the call. */
+struct host_routed_origin host_routed_origin_of(const struct host_async *async);
+
 struct host_routed {
     struct host_async *async;         /* NULL: it has ended, and the router still has its streams */
     uint64_t number;                  /* then: the number of the call */

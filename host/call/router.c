@@ -91,9 +91,13 @@ static int begin(struct host_call *host, struct host_async *async)
 
 void host_router_take(struct host_call *host, struct host_async *async)
 {
-    static const struct host_routed_origin nobody = {0};
-    int r = async->routed ? 0 : host_routed_add(&host->asyncs, async, &nobody);
+    struct host_routed_origin origin;
+    int r = 0;
 
+    if (!async->routed) {
+        origin = host_routed_origin_of(async);
+        r = host_routed_add(&host->asyncs, async, &origin);
+    }
     if (r == 0)
         r = begin(host, async);
     if (r < 0)

@@ -151,8 +151,7 @@ static int call_router(struct host_async *async, struct hub_answer *answer)
                                           .is_cancelled = is_cancelled,
                                           .user = async};
 
-    if (async->routed)
-        request.origin = async->routed->origin;
+    request.origin = async->routed ? async->routed->origin : host_routed_origin_of(async);
     return host_routed_call_run(async->host, &request, answer);
 }
 

@@ -169,6 +169,15 @@ static int take_streams(struct relay *relay, const struct rapahub_type *const *t
     return 0;
 }
 
+static struct rapahub_pool_id pool_of(const struct host_life *life)
+{
+    const struct hub_list *containers = &life->guest->containers;
+
+    return hub_list_empty(containers)
+               ? (struct rapahub_pool_id){0, 0}
+               : HUB_LIST_ITEM(containers->next, struct host_container, of_guest)->id.pool;
+}
+
 /* Makes the call that sends the request on; NULL if there is no memory. `bytes` were charged to the
  * budget; the relay keeps the charge if it is made. */
 static struct host_async *make(struct host_life *life, struct hub_request *request, size_t bytes)
@@ -195,6 +204,8 @@ static struct host_async *make(struct host_life *life, struct hub_request *reque
     memcpy(arguments, request->arguments.data, request->arguments.size);
     async->seat = seat;
     async->foreign = true;
+    async->from = life->id;
+    async->from_pool = pool_of(life);
     relay->life = life;
     relay->request = request;
     hub_list_init(&relay->link);
@@ -253,31 +264,18 @@ static bool has_its_share(struct host_call *host, struct host_life *life,
     return true;
 }
 
-static struct rapahub_pool_id pool_of(const struct host_life *life)
-{
-    const struct hub_list *containers = &life->guest->containers;
-
-    return hub_list_empty(containers)
-               ? (struct rapahub_pool_id){0, 0}
-               : HUB_LIST_ITEM(containers->next, struct host_container, of_guest)->id.pool;
-}
-
 /* Where a request is sent on to. */
 struct onward {
     struct rapahub_container_id target;
     struct host_route route;
-    struct rapahub_uid uid;
     bool away; /* to the router */
 };
 
-/* Says for the router who calls. The guest has no part in it. r[impl hub.route.from] */
-static int add_routed(struct host_call *host, const struct host_life *life,
-                      const struct onward *onward, struct host_async *async)
+static int add_routed(struct host_call *host, struct host_async *async)
 {
-    const struct host_routed_origin origin = {
-        .uid = onward->uid, .from = life->id, .from_pool = pool_of(life)};
+    const struct host_routed_origin origin = host_routed_origin_of(async);
 
-    return onward->away ? host_routed_add(&host->asyncs, async, &origin) : 0;
+    return host_routed_add(&host->asyncs, async, &origin);
 }
 
 static void send_on(struct host_call *host, struct host_life *life, struct hub_request *request,
@@ -298,8 +296,8 @@ static void send_on(struct host_call *host, struct host_life *life, struct hub_r
     relay = async ? async->data : NULL;
     if (r == 0)
         r = take_streams(relay, types_of(&onward->route, request), &async->marks);
-    if (r == 0)
-        r = add_routed(host, life, onward, async);
+    if (r == 0 && onward->away)
+        r = add_routed(host, async);
     if (r < 0) {
         if (async)
             drop(async);
@@ -404,7 +402,8 @@ static void serve_at(struct host_call *host, struct host_life *life, struct hub_
 {
     const struct host_chain_claim claim = {life, request->metadata.chain};
     struct host_route *route = &onward->route;
-    int r = host_route_find_claimed(host, onward->target, &claim, route, &onward->uid);
+    struct rapahub_uid uid; /* the call that is made finds it by itself */
+    int r = host_route_find_claimed(host, onward->target, &claim, route, &uid);
 
     onward->away = r == HOST_ROUTE_AWAY;
     if (r == 0 && !types_of(route, request) && route->methods)

@@ -105,6 +105,36 @@ static void what_is_not_for_this_host_is_for_the_router(void **state)
     desk_close();
 }
 
+/* Its container is taken away while it waits. r[verify hub.route.from] r[verify hub.route.uid] */
+static void it_keeps_who_calls_if_the_router_gets_it_late(void **state)
+{
+    struct rapahub_raw_call call = {
+        .target = stage_here, .method_id = 5, .from = {1, 2, 3}, .from_pool = {4, 5}};
+    struct stage *stage = desk_open();
+    struct raw_end end = {0};
+
+    (void)state;
+    stage->look = -EAGAIN;
+    stage->guest.state = HOST_GUEST_STARTING;
+    assert_int_equal(begin(&call, &end), 0);
+    call.uid = (struct rapahub_uid){7, 8};
+    assert_int_equal(begin(&call, &end), 0);
+    assert_int_equal(desk.begun, 0);
+    host_routes_write(&HOST_REGISTRY(&stage->host)->routes);
+    host_containers_remove(&HOST_REGISTRY(&stage->host)->containers, stage->container);
+    host_routes_unlock(&HOST_REGISTRY(&stage->host)->routes);
+    assert_int_equal(host_asyncs_serve(&stage->host), 2);
+    assert_int_equal(desk.begun, 2);
+    assert_true(desk.last.from.group == 1 && desk.last.from.epoch == 2 && desk.last.from.peer == 3);
+    assert_true(desk.last.from_pool.major == 4 && desk.last.from_pool.minor == 5);
+    assert_true(desk.last.uid.origin == 7 && desk.last.uid.number == 8);
+    assert_int_equal(desk_answer(desk.numbers[0], 0, "", 0), 0);
+    assert_int_equal(desk_answer(desk.numbers[1], 0, "", 0), 0);
+    assert_int_equal(host_router_serve(&stage->host), 2);
+    assert_int_equal(end.count, 2);
+    desk_close();
+}
+
 static void what_is_no_call_is_refused(void **state)
 {
     struct rapahub_raw_call call = {.target = stage_here, .method_id = 5, .reserved = {0, 1}};
@@ -164,6 +194,7 @@ int main(void)
         cmocka_unit_test(its_bytes_reach_the_container_and_bytes_come_back),
         cmocka_unit_test(the_error_of_a_method_is_told_as_such),
         cmocka_unit_test(what_is_not_for_this_host_is_for_the_router),
+        cmocka_unit_test(it_keeps_who_calls_if_the_router_gets_it_late),
         cmocka_unit_test(what_is_no_call_is_refused),
         cmocka_unit_test(it_comes_in_the_chain_that_other_hosts_know),
     };

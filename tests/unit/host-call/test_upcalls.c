@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The guest asks the host, a service, and itself as another guest would be asked. */
+#include <errno.h>
+
 #include <rapahub/error.h>
 #include <rapahub/method.h>
 
@@ -289,6 +291,34 @@ static void a_request_to_a_container_elsewhere_goes_to_the_router(void **state)
     desk_close();
 }
 
+/* The container of a request that waits is taken away: whose request it is stays known.
+ * r[verify hub.route.from] */
+static void a_request_that_turns_out_late_to_be_for_the_router_says_who_calls(void **state)
+{
+    struct stage *stage = desk_open();
+    struct floor_request request;
+
+    (void)state;
+    floor_methods(stage, GUESTS_METHOD);
+    stage->life.id = (struct rapahub_guest_id){5, 6, 7};
+    stage->look = -EAGAIN;
+    stage->guest.state = HOST_GUEST_STARTING;
+    floor_ask(stage, host_methods_of_name(stage->guest.methods, "sum")->id, &stage_here, "\7",
+              &request);
+    assert_int_equal(serve(stage), 1);
+    assert_int_equal(host_asyncs_serve(&stage->host), 0);
+    stage->container->routed = true;
+    assert_int_equal(host_asyncs_serve(&stage->host), 1);
+    assert_int_equal(desk.begun, 1);
+    assert_true(desk.last.from.group == 5 && desk.last.from.epoch == 6 && desk.last.from.peer == 7);
+    assert_memory_equal(&desk.last.from_pool, &stage_here.pool, sizeof stage_here.pool);
+    assert_int_equal(desk_answer(desk.numbers[0], 0, "", 0), 0);
+    assert_int_equal(host_router_serve(&stage->host), 1);
+    assert_int_equal(floor_response(&request, NULL).kind, HUB_RESPONSE_OK);
+    stage->container->routed = false;
+    desk_close();
+}
+
 /* r[verify sec.call.share] r[verify hub.route.bound] */
 static void a_guest_has_only_its_share_of_the_router(void **state)
 {
@@ -338,6 +368,7 @@ int main(void)
         cmocka_unit_test(a_late_answer_for_a_guest_that_has_ended_is_dropped),
         cmocka_unit_test(a_request_whose_guest_gave_up_is_cancelled_where_it_went),
         cmocka_unit_test(a_request_to_a_container_elsewhere_goes_to_the_router),
+        cmocka_unit_test(a_request_that_turns_out_late_to_be_for_the_router_says_who_calls),
         cmocka_unit_test(a_guest_has_only_its_share_of_the_router),
         cmocka_unit_test(the_calls_of_a_guest_that_ends_are_taken_from_the_router),
     };
