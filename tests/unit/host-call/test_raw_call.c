@@ -135,6 +135,44 @@ static void it_keeps_who_calls_if_the_router_gets_it_late(void **state)
     desk_close();
 }
 
+/* Its arguments may name a channel of another call: the guest would end its link.
+ * r[verify sec.call.own] */
+static void streams_that_were_not_known_in_time_are_refused(void **state)
+{
+    struct rapahub_raw_call call = {.target = stage_here, .arguments = {"\2", 1}};
+    struct stage *stage = desk_open();
+    struct host_methods *methods = stage->guest.methods;
+    struct raw_end end = {0};
+
+    (void)state;
+    floor_methods(stage, "read(source) -> u64\n");
+    call.method_id = host_methods_of_name(methods, "read")->id;
+    stage->guest.methods = NULL; /* it starts for the first time */
+    stage->guest.state = HOST_GUEST_STARTING;
+    stage->look = -EAGAIN;
+    assert_int_equal(begin(&call, &end), 0);
+    stage->guest.methods = methods;
+    stage->guest.state = HOST_GUEST_READY;
+    assert_int_equal(host_asyncs_serve(&stage->host), 1);
+    assert_null(floor_next(stage));
+    assert_true(end.count == 1 && end.answer.status == RAPAHUB_EBUSY);
+    desk_close();
+}
+
+/* r[verify sec.call.own] */
+static void one_of_a_guest_reaches_only_methods_that_are_declared(void **state)
+{
+    const struct rapahub_raw_call call = {.target = stage_here, .method_id = 5, .from = {1, 2, 3}};
+    struct stage *stage = desk_open();
+    struct raw_end end = {0};
+
+    (void)state;
+    assert_int_equal(begin(&call, &end), 0);
+    assert_null(floor_next(stage));
+    assert_true(end.count == 1 && end.answer.status == RAPAHUB_ENOMETHOD);
+    desk_close();
+}
+
 static void what_is_no_call_is_refused(void **state)
 {
     struct rapahub_raw_call call = {.target = stage_here, .method_id = 5, .reserved = {0, 1}};
@@ -195,6 +233,8 @@ int main(void)
         cmocka_unit_test(the_error_of_a_method_is_told_as_such),
         cmocka_unit_test(what_is_not_for_this_host_is_for_the_router),
         cmocka_unit_test(it_keeps_who_calls_if_the_router_gets_it_late),
+        cmocka_unit_test(streams_that_were_not_known_in_time_are_refused),
+        cmocka_unit_test(one_of_a_guest_reaches_only_methods_that_are_declared),
         cmocka_unit_test(what_is_no_call_is_refused),
         cmocka_unit_test(it_comes_in_the_chain_that_other_hosts_know),
     };
