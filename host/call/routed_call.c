@@ -232,18 +232,22 @@ static bool is_good(const struct hub_answer *answer)
     return hub_response_decode(&reader, &response) == 0 && response.kind == HUB_RESPONSE_OK;
 }
 
-/* Waits until the caller's streams have all bytes; the owner serves meanwhile. */
-static void settle(struct host_call *host, const struct host_routed_request *request,
-                   struct host_routed_streams *streams)
+/* Waits until the caller's streams have all bytes; the owner serves meanwhile. The call itself is
+ * over, so a cancel has effect only here. */
+static int settle(struct host_call *host, const struct host_routed_request *request,
+                  struct host_routed_streams *streams)
 {
     bool owner = host_ownership_is_owner(&host->process.owner);
 
     while (!host_routed_streams_settle(streams, owner ? hub_clock_now() : hub_clock_after(SLICE))) {
-        if (request->is_cancelled && request->is_cancelled(request->user))
+        if (request->is_cancelled && request->is_cancelled(request->user)) {
             host_routed_streams_close(streams, false);
+            return RAPAHUB_ECANCELED;
+        }
         if (owner && host_wait_turn(&host->process.owner, 10) < 0)
-            return;
+            return 0;
     }
+    return 0;
 }
 
 static void wake_owner(void *user)
@@ -264,7 +268,7 @@ static int run_with_streams(struct host_call *host, const struct host_routed_req
     struct host_routed_request with = *request;
     struct host_verdict verdict = {0};
     struct host_routed_streams *streams;
-    int failure, r = host_routed_streams_open(&order, &streams);
+    int failure, settled, r = host_routed_streams_open(&order, &streams);
 
     if (r < 0)
         return r;
@@ -275,10 +279,12 @@ static int run_with_streams(struct host_call *host, const struct host_routed_req
     if (r < 0)
         host_verdict_take(&verdict, r);
     host_routed_streams_close(streams, r == 0 && is_good(answer));
-    settle(host, request, streams);
+    settled = settle(host, request, streams);
     failure = host_routed_streams_finish(&streams);
     if (failure < 0)
         return failure;
+    if (settled < 0 && r == 0)
+        return rapahub_fail(settled, "", "%s was cancelled", request->method);
     return r < 0 ? host_verdict_give(&verdict) : 0;
 }
 

@@ -155,7 +155,9 @@ static int call_router(struct host_async *async, struct hub_answer *answer)
     return host_routed_call_run(async->host, &request, answer);
 }
 
-static int try_call(struct host_async *async, struct host_route *route, struct hub_answer *answer)
+/* Tries the call once, here or by the router. */
+static int try_call(struct host_async *async, struct host_route *route, struct hub_answer *answer,
+                    bool *away)
 {
     struct host_call *host = async->host;
     struct host_request to = {.method_id = async->method_id,
@@ -168,7 +170,8 @@ static int try_call(struct host_async *async, struct host_route *route, struct h
     int r = host_route_find_call(host, async->target, async->raw, route);
 
     host_route_count(route, &async->held);
-    if (async->routed || r == HOST_ROUTE_AWAY)
+    *away = async->routed || r == HOST_ROUTE_AWAY;
+    if (*away)
         return call_router(async, answer);
     if (r == -EAGAIN)
         return host_route_wait(host, route, async->deadline_ns) < 0 ? RAPAHUB_ETIMEDOUT : -EAGAIN;
@@ -196,20 +199,28 @@ static int tell_end(struct host_owner *owner, void *argument)
     return 0;
 }
 
+/* Returns whether the call is to be tried again: nothing was executed. */
+static bool goes_again(struct host_call *host, const struct host_route *route, int r)
+{
+    return r == -EAGAIN ||
+           (r == RAPAHUB_ESTALE && host_route_wait(host, route, hub_clock_after(NOTICE)) == 0);
+}
+
 /* Tries the call once. Returns true if the call has ended and the owner has reported it. The answer
- * is read while the route still holds the life. */
+ * is read while the route still holds the life. The answer of the router is the end, whatever it
+ * says: it gets no call twice. r[impl hub.route.once] */
 static bool carry_out(struct operation *operation)
 {
     struct host_async *async = operation->async;
     struct host_call *host = async->host;
     struct host_route route = {0};
+    bool away = false, again;
     int r = host_asyncs_cancelled(async);
 
     if (r == 0)
-        r = try_call(async, &route, &operation->answer);
-    if (r == RAPAHUB_ESTALE && host_route_wait(host, &route, hub_clock_after(NOTICE)) == 0)
-        r = -EAGAIN; /* nothing was executed, and the owner has noticed what follows */
-    if (r != -EAGAIN) {
+        r = try_call(async, &route, &operation->answer, &away);
+    again = !away && goes_again(host, &route, r);
+    if (!again) {
         operation->code = r;
         if (r < 0)
             host_verdict_take(&operation->verdict, r);
@@ -217,7 +228,7 @@ static bool carry_out(struct operation *operation)
         (void)host_threads_ask(&host->process.owner, tell_end, operation, HUB_NEVER);
     }
     host_route_drop(&route);
-    return r != -EAGAIN;
+    return !again;
 }
 
 static void run(void *user)

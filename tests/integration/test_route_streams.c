@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls with streams whose container is in another host, and calls from the control socket. */
+#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -137,6 +138,61 @@ static void a_cancelled_call_gives_its_streams_back(void **state)
     routing_close(&on);
 }
 
+/* A router that ends each call at once, with the same code. */
+struct refusing {
+    struct rapahub_host *host;
+    int status;
+    atomic_uint begun;
+    bool in_begin;
+};
+
+static int refuse(void *user, const struct rapahub_raw_call *call, struct rapahub_request_id answer)
+{
+    struct refusing *refusing = user;
+    const struct rapahub_raw_answer end = {.status = refusing->status};
+
+    (void)call;
+    refusing->begun++;
+    if (refusing->in_begin)
+        return refusing->status;
+    assert_done(rapahub_host_answer_raw(refusing->host, answer, &end));
+    return 0;
+}
+
+/* Codes that mean "try it again" where a guest gives them. r[verify hub.route.once] */
+static void the_router_gets_a_call_once_whatever_it_answers(void **state)
+{
+    static const int codes[] = {-EAGAIN, RAPAHUB_ESTALE};
+    struct refusing refusing = {.status = 0};
+    const struct rapahub_router router = {.begin = refuse, .user = &refusing};
+    struct hosting on;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){.own_thread = true});
+    refusing.host = on.host;
+    assert_done(rapahub_host_set_router(on.host, &router));
+    for (unsigned i = 0; i < 4; i++) {
+        struct rapahub_source *source;
+        const void *const arguments[] = {&source, NULL};
+        const struct rapahub_call call = {.target = here,
+                                          .method = "drain(source) -> u64",
+                                          .arguments = arguments,
+                                          .timeout_ns = 500 * MS};
+        struct done done = {0};
+
+        refusing.begun = 0;
+        refusing.status = codes[i % 2];
+        refusing.in_begin = i >= 2;
+        assert_done(rapahub_source_of_memory("abc", 3, &source));
+        assert_done(rapahub_host_call_async(on.host, &call, on_done, &done, NULL));
+        assert_true(ends(&done, 1));
+        assert_int_equal(done.status, codes[i % 2]);
+        assert_int_equal(refusing.begun, 1);
+        rapahub_source_destroy(source);
+    }
+    close_host(&on);
+}
+
 static void *write_slowly(void *sink)
 {
     for (uint64_t i = 0; i < 8; i++) {
@@ -266,6 +322,7 @@ int main(void)
         cmocka_unit_test(an_asynchronous_call_has_streams_too),
         cmocka_unit_test(the_error_of_a_method_ends_its_streams),
         cmocka_unit_test(a_cancelled_call_gives_its_streams_back),
+        cmocka_unit_test(the_router_gets_a_call_once_whatever_it_answers),
         cmocka_unit_test(a_deadline_begins_anew_with_each_byte_that_moves),
         cmocka_unit_test(a_call_from_the_control_socket_goes_to_the_router_as_well),
     };

@@ -106,6 +106,71 @@ static void it_ends_at_its_deadline_even_if_no_turn_ends_it(void **state)
     desk_close();
 }
 
+/* ---- with streams ---- */
+
+static bool has_answered;
+
+/* Writes more than the pair holds while nobody reads, and answers well. */
+static int write_and_answer(struct host_owner *owner, uint64_t deadline_ns)
+{
+    static const char data[60000];
+    struct host_call *host = HOST_CALL(owner);
+
+    (void)deadline_ns;
+    if (desk.begun > 0 && !has_answered) {
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(rapahub_sink_write(desk.last.streams[0].sink, data, sizeof data), 0);
+        assert_int_equal(desk_answer(desk.numbers[0], 0, "", 0), 0);
+        has_answered = true;
+    }
+    return host_asyncs_serve(host) + host_router_serve(host);
+}
+
+static int take_turn(struct host_owner *owner, int timeout_ms)
+{
+    (void)timeout_ms;
+    return write_and_answer(owner, 0);
+}
+
+static bool is_cancelled(void *user)
+{
+    (void)user;
+    return has_answered;
+}
+
+/* Bytes that the router wrote are missing then. r[verify hub.route.streams] */
+static void a_cancel_while_the_last_bytes_are_written_is_the_end(void **state)
+{
+    static const struct host_turns turns = {take_turn, write_and_answer};
+    struct stage *stage = open_turns(NULL, 0, 0);
+    struct hub_answer answer = {0};
+    struct hub_stream_marks marks = {.count = 1};
+    struct host_routed_request request = {.target = desk_elsewhere,
+                                          .method_id = 5,
+                                          .arguments = {"\0", 1},
+                                          .marks = &marks,
+                                          .deadline_ns = hub_clock_after(SOON),
+                                          .method = "fill",
+                                          .is_cancelled = is_cancelled};
+    struct rapahub_source *reader;
+    struct rapahub_sink *sink;
+
+    (void)state;
+    has_answered = false;
+    stage->host.process.owner.turns = &turns;
+    hub_thread_pool_init(&stage->host.waiters);
+    assert_int_equal(rapahub_stream_pair(&sink, &reader), 0);
+    marks.list[0] = (struct hub_stream_mark){.at = 0, .size = 1, .is_sink = true, .stream = sink};
+    assert_int_equal(host_routed_call_run(&stage->host, &request, &answer), RAPAHUB_ECANCELED);
+    assert_true(has_answered);
+    assert_string_equal(rapahub_last_error()->text, "fill was cancelled");
+    hub_thread_pool_fini(&stage->host.waiters);
+    hub_responses_fini(&answer);
+    rapahub_sink_destroy(sink);
+    rapahub_source_destroy(reader);
+    desk_close();
+}
+
 /* r[verify hub.route.loan] */
 static void it_takes_no_loan(void **state)
 {
@@ -126,6 +191,7 @@ int main(void)
         cmocka_unit_test(an_answer_that_cannot_be_the_result_is_refused),
         cmocka_unit_test(its_failure_is_that_of_the_answer),
         cmocka_unit_test(it_ends_at_its_deadline_even_if_no_turn_ends_it),
+        cmocka_unit_test(a_cancel_while_the_last_bytes_are_written_is_the_end),
         cmocka_unit_test(it_takes_no_loan),
     };
 
