@@ -159,6 +159,31 @@ void host_routed_take_back_all(struct host_router *router, struct host_asyncs *a
     } while (link);
 }
 
+static bool is_same(struct rapahub_guest_id a, struct rapahub_guest_id b)
+{
+    return a.group == b.group && a.epoch == b.epoch && a.peer == b.peer;
+}
+
+/* A guest that makes and cancels requests may outrun a router that answers late. The list is short:
+ * it has so many of each guest, and what was open. r[impl hub.route.bound] */
+int host_routed_check_lent(struct host_router *router, struct host_asyncs *asyncs,
+                           struct rapahub_guest_id from)
+{
+    unsigned count = 0;
+
+    if (from.peer == 0)
+        return 0;
+    hub_mutex_lock(&asyncs->lock);
+    HUB_LIST_EACH (&router->lent, link)
+        count += is_same(HUB_LIST_ITEM(link, struct host_routed, link)->origin.from, from);
+    hub_mutex_unlock(&asyncs->lock);
+    return count < HOST_ROUTED_LENT_MAX
+               ? 0
+               : rapahub_fail(RAPAHUB_EBUSY, "hub.route.bound",
+                              "the router still has the streams of %u ended requests of the guest",
+                              count);
+}
+
 void host_routed_end(struct host_router *router, struct host_routed *routed)
 {
     routed->state = HOST_ROUTED_ENDED;

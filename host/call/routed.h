@@ -14,6 +14,10 @@
  * host_async_table_share. */
 #define HOST_ROUTED_OWN_MAX 8192
 
+/* How many ended requests of one guest may have streams that the router still has. They are in no
+ * share any more. */
+#define HOST_ROUTED_LENT_MAX 64
+
 struct host_async;
 struct host_asyncs;
 
@@ -89,6 +93,11 @@ void host_routed_lend(struct host_router *router, struct host_asyncs *asyncs,
                       struct host_async *async);
 bool host_routed_take_back(struct host_router *router, struct host_asyncs *asyncs, uint64_t number);
 void host_routed_take_back_all(struct host_router *router, struct host_asyncs *asyncs);
+
+/* Says whether a guest may make one more request with streams: -EBUSY if the router still has those
+ * of HOST_ROUTED_LENT_MAX that have ended. Any thread. */
+int host_routed_check_lent(struct host_router *router, struct host_asyncs *asyncs,
+                           struct rapahub_guest_id from);
 
 /* Has the owner end a call that the router has. host_routed_cancel does nothing for any other call.
  * Under the lock of asyncs; the caller wakes the loop. */

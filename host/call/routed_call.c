@@ -122,8 +122,12 @@ static void drop(struct host_call *host, struct host_async *async)
 static int begin(struct host_call *host, const struct host_routed_request *request,
                  struct host_async *async, uint64_t *number)
 {
-    int r = host_routed_add(&host->asyncs, async, &request->origin);
+    int r = request->origin.ends
+                ? host_routed_check_lent(&host->router, &host->asyncs, request->origin.from)
+                : 0;
 
+    if (r == 0)
+        r = host_routed_add(&host->asyncs, async, &request->origin);
     if (r == 0)
         r = reserve_chain(host, async);
     if (r < 0) {

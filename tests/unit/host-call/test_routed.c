@@ -134,6 +134,47 @@ static void an_answer_that_meets_the_end_gives_the_streams_back(void **state)
     desk_close();
 }
 
+static void lend(struct stage *stage, struct rapahub_guest_id from, struct host_routed_ends *ends)
+{
+    const struct host_routed_origin origin = {.ends = ends, .from = from};
+    struct host_async *async = desk_make();
+
+    async->foreign = true;
+    assert_int_equal(host_routed_add(&stage->host.asyncs, async, &origin), 0);
+    desk.begun = desk.cancelled = 0;
+    host_asyncs_cancel(&stage->host, desk_call(async));
+    assert_int_equal(host_router_serve(&stage->host), 1);
+}
+
+/* However often it makes and cancels them. r[verify hub.route.bound] */
+static void a_guest_has_only_so_many_streams_of_ended_requests_at_the_router(void **state)
+{
+    const struct rapahub_guest_id one = {1, 2, 3}, other = {1, 2, 4}, later = {1, 3, 3};
+    struct host_routed_ends *ends = calloc(1, sizeof *ends);
+    struct stage *stage = desk_open();
+    struct host_router *router = &stage->host.router;
+
+    (void)state;
+    assert_non_null(ends);
+    hub_store_relaxed(&ends->holders, 1);
+    desk.lends = true;
+    for (int i = 0; i < HOST_ROUTED_LENT_MAX; i++) {
+        assert_int_equal(host_routed_check_lent(router, &stage->host.asyncs, one), 0);
+        lend(stage, one, ends);
+    }
+    lend(stage, (struct rapahub_guest_id){0}, ends);
+    assert_int_equal(host_routed_check_lent(router, &stage->host.asyncs, one), RAPAHUB_EBUSY);
+    assert_string_equal(rapahub_last_error()->rule, "hub.route.bound");
+    assert_int_equal(host_routed_check_lent(router, &stage->host.asyncs, other), 0);
+    assert_int_equal(host_routed_check_lent(router, &stage->host.asyncs, later), 0);
+    assert_int_equal(
+        host_routed_check_lent(router, &stage->host.asyncs, (struct rapahub_guest_id){0}), 0);
+    host_routed_take_back_all(router, &stage->host.asyncs);
+    assert_int_equal(host_routed_check_lent(router, &stage->host.asyncs, one), 0);
+    host_routed_streams_release(&ends);
+    desk_close();
+}
+
 /* r[verify hub.route.streams] */
 static void a_byte_that_moves_puts_off_the_deadline(void **state)
 {
@@ -158,6 +199,7 @@ int main(void)
         cmocka_unit_test(only_so_many_calls_of_the_host_are_at_its_router),
         cmocka_unit_test(streams_are_lent_until_the_router_has_answered),
         cmocka_unit_test(an_answer_that_meets_the_end_gives_the_streams_back),
+        cmocka_unit_test(a_guest_has_only_so_many_streams_of_ended_requests_at_the_router),
         cmocka_unit_test(a_byte_that_moves_puts_off_the_deadline),
     };
 

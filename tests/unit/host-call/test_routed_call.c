@@ -171,6 +171,43 @@ static void a_cancel_while_the_last_bytes_are_written_is_the_end(void **state)
     desk_close();
 }
 
+/* r[verify hub.route.bound] */
+static void a_request_with_streams_waits_for_those_of_ended_ones(void **state)
+{
+    static const struct host_turns turns = {take_turn, turn};
+    struct stage *stage = open_turns("", 0, 0);
+    struct host_routed ended[HOST_ROUTED_LENT_MAX] = {{.number = 0}};
+    struct hub_stream_marks marks = {.count = 1};
+    struct host_routed_request request = {.target = desk_elsewhere,
+                                          .arguments = {"\0", 1},
+                                          .marks = &marks,
+                                          .origin = {.from = {1, 2, 3}},
+                                          .foreign = true,
+                                          .deadline_ns = hub_clock_after(SOON),
+                                          .method = "fill"};
+    struct hub_answer answer = {0};
+    struct rapahub_sink *sink;
+
+    (void)state;
+    has_answered = true;
+    stage->host.process.owner.turns = &turns;
+    hub_thread_pool_init(&stage->host.waiters);
+    assert_int_equal(rapahub_sink_of_memory(8, &sink), 0);
+    marks.list[0] = (struct hub_stream_mark){.at = 0, .size = 1, .is_sink = true, .stream = sink};
+    for (int i = 0; i < HOST_ROUTED_LENT_MAX; i++) {
+        ended[i].origin.from = request.origin.from;
+        hub_list_append(&stage->host.router.lent, &ended[i].link);
+    }
+    assert_int_equal(host_routed_call_run(&stage->host, &request, &answer), RAPAHUB_EBUSY);
+    assert_int_equal(desk.begun, 0);
+    hub_list_init(&stage->host.router.lent);
+    assert_int_equal(host_routed_call_run(&stage->host, &request, &answer), 0);
+    hub_thread_pool_fini(&stage->host.waiters);
+    hub_responses_fini(&answer);
+    rapahub_sink_destroy(sink);
+    desk_close();
+}
+
 /* r[verify hub.route.loan] */
 static void it_takes_no_loan(void **state)
 {
@@ -192,6 +229,7 @@ int main(void)
         cmocka_unit_test(its_failure_is_that_of_the_answer),
         cmocka_unit_test(it_ends_at_its_deadline_even_if_no_turn_ends_it),
         cmocka_unit_test(a_cancel_while_the_last_bytes_are_written_is_the_end),
+        cmocka_unit_test(a_request_with_streams_waits_for_those_of_ended_ones),
         cmocka_unit_test(it_takes_no_loan),
     };
 
