@@ -172,7 +172,8 @@ static int find_in_claimed(struct host_call *host, struct rapahub_container_id t
     return host_route_find_in(host, target, false, chain, out);
 }
 
-/* A service of this host is never elsewhere. r[impl hub.route.uid] */
+/* A service of this host is never elsewhere. Any other container here may be left over, plugged,
+ * down or without a lease, so its refusal counts for nothing. r[impl hub.route.uid] */
 int host_route_find_claimed(struct host_call *host, struct rapahub_container_id target,
                             const struct host_chain_claim *claim, struct host_route *out,
                             struct rapahub_uid *uid)
@@ -180,10 +181,9 @@ int host_route_find_claimed(struct host_call *host, struct rapahub_container_id 
     int r = find_in_claimed(host, target, claim, out);
 
     *uid = host_chains_uid(claim);
-    if ((r == 0 || r == -EAGAIN) && (uid->origin | uid->number) != 0 && has_router(host) &&
-        !out->container->offer)
-        return HOST_ROUTE_AWAY;
-    return r;
+    if ((uid->origin | uid->number) == 0 || !has_router(host))
+        return r;
+    return out->container && out->container->offer ? r : HOST_ROUTE_AWAY;
 }
 
 int host_route_find_own(struct host_call *host, const struct rapahub_call *call,

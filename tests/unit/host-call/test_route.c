@@ -394,6 +394,45 @@ static void a_query_is_for_the_router_alone(void **state)
     stage_close(stage);
 }
 
+static int find_claimed(struct stage *stage, uint64_t chain, struct rapahub_uid *uid)
+{
+    const struct host_chain_claim claim = {&stage->life, chain};
+    struct host_route route;
+    int r = host_route_find_claimed(&stage->host, stage_here, &claim, &route, uid);
+
+    drop(stage, &route);
+    return r;
+}
+
+/* The container here may be left over from before it moved. r[verify hub.route.uid] */
+static void a_call_with_a_uid_goes_to_the_router_whatever_the_container_here_says(void **state)
+{
+    struct stage *stage = stage_open();
+    struct host_chain_seat *seat;
+    struct rapahub_uid uid;
+    uint64_t chain;
+
+    (void)state;
+    hub_list_init(&stage->life.chains.seats);
+    hub_list_init(&stage->life.chains.begun);
+    host_chains_open(&stage->host.names);
+    seat = host_chains_join(&stage->host, 0, (struct rapahub_uid){7, 8});
+    assert_non_null(seat);
+    chain = host_chains_take(seat, &stage->life);
+    stage->container->state = HOST_CONTAINER_PLUGGED;
+    assert_int_equal(find_claimed(stage, chain, &uid), RAPAHUB_EPLUGGED);
+    hub_store_relaxed(&stage->host.router.set, 1);
+    assert_int_equal(find_claimed(stage, chain, &uid), HOST_ROUTE_AWAY);
+    assert_true(uid.origin == 7 && uid.number == 8);
+    stage->container->state = HOST_CONTAINER_READY;
+    stage->container->managed = true;
+    hub_store_relaxed64(&stage->host.process.lease.word, hub_lease_word(0));
+    assert_int_equal(find_claimed(stage, chain, &uid), HOST_ROUTE_AWAY);
+    assert_int_equal(find_claimed(stage, 0, &uid), RAPAHUB_EFENCED);
+    host_chains_leave(&seat);
+    stage_close(stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +451,7 @@ int main(void)
         cmocka_unit_test(a_call_without_a_timeout_has_that_of_the_host),
         cmocka_unit_test(a_call_goes_to_the_router_where_there_is_one),
         cmocka_unit_test(a_query_is_for_the_router_alone),
+        cmocka_unit_test(a_call_with_a_uid_goes_to_the_router_whatever_the_container_here_says),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
