@@ -151,6 +151,8 @@ int host_containers_add(struct host_containers *containers,
 
 void host_containers_remove(struct host_containers *containers, struct host_container *container)
 {
+    if (host_containers_find(containers, container->id) != container)
+        return;
     hub_list_remove(&container->bucket);
     hub_list_remove(&container->of_guest);
     hub_list_append(&containers->gone, &container->bucket);

@@ -83,7 +83,8 @@ int host_containers_add(struct host_containers *containers,
                         const struct rapahub_container_options *options,
                         struct host_container **out);
 
-/* Removes the container from the table; it is freed when it is no longer used. Write lock. */
+/* Removes the container from the table; it is freed when it is no longer used. Harmless twice, for
+ * two may end one container at the same time. Write lock. */
 void host_containers_remove(struct host_containers *containers, struct host_container *container);
 
 /* Frees containers that are gone and not used, unless `inside` says that a thread uses one without

@@ -67,6 +67,28 @@ static void a_full_table_takes_no_more(void **state)
     host_containers_fini(&containers);
 }
 
+static void what_is_removed_twice_is_counted_once(void **state)
+{
+    struct host_containers containers;
+    struct host_container *first, *again;
+
+    (void)state;
+    host_containers_init(&containers);
+    first = add(&containers, 1);
+    hub_add(&first->users, 1);
+    add(&containers, 2);
+    host_containers_remove(&containers, first);
+    host_containers_remove(&containers, first);
+    assert_int_equal(containers.count, 1);
+    again = add(&containers, 1);
+    host_containers_remove(&containers, first); /* its place has another one now */
+    assert_int_equal(containers.count, 2);
+    assert_ptr_equal(host_containers_find(&containers, again->id), again);
+    (void)host_containers_drop(first);
+    host_containers_sweep(&containers, NULL, NULL);
+    host_containers_fini(&containers);
+}
+
 static bool is_inside(void *user, const struct host_container *container)
 {
     (void)container;
@@ -206,6 +228,7 @@ int main(void)
         cmocka_unit_test(what_was_added_is_found),
         cmocka_unit_test(an_id_is_taken_once),
         cmocka_unit_test(a_full_table_takes_no_more),
+        cmocka_unit_test(what_is_removed_twice_is_counted_once),
         cmocka_unit_test(what_is_used_is_freed_later),
         cmocka_unit_test(while_its_end_is_awaited_each_user_that_goes_says_so),
         cmocka_unit_test(handles_are_never_used_again),
