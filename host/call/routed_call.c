@@ -160,16 +160,21 @@ static bool goes_on(const struct host_routed_request *request, const struct wait
            !(request->is_cancelled && request->is_cancelled(request->user));
 }
 
-static void wait_as_owner(struct host_call *host, const struct host_routed_request *request,
-                          const struct waiter *waiter)
+/* Returns why the owner cannot wait; else 0, as the next one does. */
+static int wait_as_owner(struct host_call *host, const struct host_routed_request *request,
+                         const struct waiter *waiter)
 {
-    while (goes_on(request, waiter))
-        if (host_wait_until(&host->process.owner, due_of(request)) < 0)
-            return;
+    while (goes_on(request, waiter)) {
+        int r = host_wait_until(&host->process.owner, due_of(request));
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }
 
-static void wait_as_other(struct host_call *host, const struct host_routed_request *request,
-                          struct waiter *waiter)
+static int wait_as_other(struct host_call *host, const struct host_routed_request *request,
+                         struct waiter *waiter)
 {
     host_corks_push(host);
     while (goes_on(request, waiter)) {
@@ -177,6 +182,7 @@ static void wait_as_other(struct host_call *host, const struct host_routed_reque
 
         (void)hub_futex_wait_private(&waiter->ended, 0, slice < due ? slice : due);
     }
+    return 0;
 }
 
 static int take(struct waiter *waiter, struct hub_answer *answer)
@@ -194,12 +200,14 @@ static int take(struct waiter *waiter, struct hub_answer *answer)
 static int finish(struct host_call *host, const struct host_routed_request *request,
                   struct waiter *waiter, struct hub_answer *answer)
 {
-    if (host_ownership_is_owner(&host->process.owner))
-        wait_as_owner(host, request, waiter);
-    else
-        wait_as_other(host, request, waiter);
+    int r = host_ownership_is_owner(&host->process.owner) ? wait_as_owner(host, request, waiter)
+                                                          : wait_as_other(host, request, waiter);
+
     if (has_ended(waiter))
         return take(waiter, answer);
+    if (r < 0)
+        return rapahub_fail(r, "", "%s cannot be waited for: %s", request->method,
+                            rapahub_error_text(r));
     return hub_clock_left(due_of(request)) > 0
                ? rapahub_fail(RAPAHUB_ECANCELED, "", "%s was cancelled", request->method)
                : rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not answered in time",

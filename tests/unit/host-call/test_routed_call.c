@@ -208,6 +208,20 @@ static void a_request_with_streams_waits_for_those_of_ended_ones(void **state)
     desk_close();
 }
 
+static void an_owner_that_cannot_wait_says_so(void **state)
+{
+    struct stage *stage = open_turns(NULL, 0, 0);
+    uint32_t sum = 0;
+
+    (void)state;
+    stage->until = RAPAHUB_EBADF;
+    stage->host.process.owner.turns = &(const struct host_turns){.until = stage_until};
+    assert_int_equal(call(stage, SOON, NULL, &sum), RAPAHUB_EBADF);
+    assert_int_equal(rapahub_last_error()->code, RAPAHUB_EBADF);
+    assert_int_equal(host_asyncs_serve(&stage->host), 1);
+    desk_close();
+}
+
 /* r[verify hub.route.loan] */
 static void it_takes_no_loan(void **state)
 {
@@ -230,6 +244,7 @@ int main(void)
         cmocka_unit_test(it_ends_at_its_deadline_even_if_no_turn_ends_it),
         cmocka_unit_test(a_cancel_while_the_last_bytes_are_written_is_the_end),
         cmocka_unit_test(a_request_with_streams_waits_for_those_of_ended_ones),
+        cmocka_unit_test(an_owner_that_cannot_wait_says_so),
         cmocka_unit_test(it_takes_no_loan),
     };
 
