@@ -208,7 +208,7 @@ static int finish(struct host_call *host, const struct host_routed_request *requ
     if (r < 0)
         return rapahub_fail(r, "", "%s cannot be waited for: %s", request->method,
                             rapahub_error_text(r));
-    return hub_clock_left(due_of(request)) > 0
+    return request->is_cancelled && request->is_cancelled(request->user)
                ? rapahub_fail(RAPAHUB_ECANCELED, "", "%s was cancelled", request->method)
                : rapahub_fail(RAPAHUB_ETIMEDOUT, "", "%s was not answered in time",
                               request->method);

@@ -230,6 +230,15 @@ static void tell_cancel(struct host_call *host, const struct rapahub_router *rou
     host->process.owner.callbacks--;
 }
 
+/* Returns why a call ends without its answer. `code`: the router goes; RAPAHUB_ECANCELED: it does
+ * not. A call without a cancel was overdue then, even if a byte has moved since. */
+static int why(struct host_async *async, int code)
+{
+    bool overdue = code == RAPAHUB_ECANCELED || hub_clock_left(host_routed_due(async->routed)) == 0;
+
+    return overdue && host_asyncs_cancelled(async) == 0 ? RAPAHUB_ETIMEDOUT : code;
+}
+
 /* Ends a call that is in no list any more: by its answer, or because it is cancelled, overdue, or
  * the router goes, which `code` says. */
 static void end(struct host_call *host, const struct rapahub_router *router,
@@ -241,8 +250,7 @@ static void end(struct host_call *host, const struct rapahub_router *router,
         pass_on(async, answer);
         return;
     }
-    if (hub_clock_left(host_routed_due(async->routed)) == 0 && host_asyncs_cancelled(async) == 0)
-        code = RAPAHUB_ETIMEDOUT;
+    code = why(async, code);
     host_routed_lend(&host->router, &host->asyncs, async);
     tell_cancel(host, router, async);
     rapahub_fail(code, "", "%s: %s", async->method,

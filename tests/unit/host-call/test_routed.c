@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rapahub/error.h>
 
+#include "tests/support/pause.h"
 #include "tests/unit/host-call/desk.h"
 
 static uint32_t count_of(struct stage *stage)
@@ -134,6 +135,40 @@ static void an_answer_that_meets_the_end_gives_the_streams_back(void **state)
     desk_close();
 }
 
+static struct host_routed_ends *moving;
+
+static void done_that_moves(struct host_async *async, int code, struct hub_answer *answer)
+{
+    hub_store_relaxed64(&moving->moved_ns, hub_clock_now());
+    desk_done(async, code, answer);
+}
+
+/* Its time was over before, and nobody has cancelled it. r[verify hub.route.deadline] */
+static void a_byte_that_moves_too_late_leaves_the_call_overdue(void **state)
+{
+    struct host_routed_ends *ends = calloc(1, sizeof *ends);
+    const struct host_routed_origin nobody = {0}, origin = {.ends = ends, .patience_ns = SOON};
+    struct stage *stage = desk_open();
+    struct host_async *first = desk_make(), *second = desk_make();
+
+    (void)state;
+    assert_non_null(ends);
+    hub_store_relaxed(&ends->holders, 1);
+    moving = ends;
+    first->done = done_that_moves;
+    first->deadline_ns = second->deadline_ns = hub_clock_after(20 * HUB_MILLISECOND);
+    assert_int_equal(host_routed_add(&stage->host.asyncs, first, &nobody), 0);
+    assert_int_equal(host_routed_add(&stage->host.asyncs, second, &origin), 0);
+    (void)desk_call(first);
+    (void)desk_call(second);
+    while (hub_clock_left(host_router_next_deadline(&stage->host)) > 0)
+        pause_ms(1);
+    assert_int_equal(host_router_serve(&stage->host), 2);
+    assert_true(desk_ends.count == 2 && desk_ends.code == RAPAHUB_ETIMEDOUT);
+    host_routed_streams_release(&ends);
+    desk_close();
+}
+
 static void lend(struct stage *stage, struct rapahub_guest_id from, struct host_routed_ends *ends)
 {
     const struct host_routed_origin origin = {.ends = ends, .from = from};
@@ -199,6 +234,7 @@ int main(void)
         cmocka_unit_test(only_so_many_calls_of_the_host_are_at_its_router),
         cmocka_unit_test(streams_are_lent_until_the_router_has_answered),
         cmocka_unit_test(an_answer_that_meets_the_end_gives_the_streams_back),
+        cmocka_unit_test(a_byte_that_moves_too_late_leaves_the_call_overdue),
         cmocka_unit_test(a_guest_has_only_so_many_streams_of_ended_requests_at_the_router),
         cmocka_unit_test(a_byte_that_moves_puts_off_the_deadline),
     };
