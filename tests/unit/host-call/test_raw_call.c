@@ -159,6 +159,41 @@ static void streams_that_were_not_known_in_time_are_refused(void **state)
     desk_close();
 }
 
+/* Each of them once, and of the kind that the method takes. */
+static void its_arguments_name_streams_that_it_has(void **state)
+{
+    static const char *const wrong[] = {"\0\0", "\0\2", "\1\0", "\0", "\0\1\1"};
+    struct rapahub_raw_stream streams[2];
+    struct rapahub_raw_call call = {
+        .target = stage_here, .arguments = {NULL, 2}, .streams = streams, .streams_count = 2};
+    struct stage *stage = desk_open();
+    struct raw_end end = {0};
+
+    (void)state;
+    floor_methods(stage, "mix(source, source) -> u64\npour(source, sink) -> u64\n");
+    assert_int_equal(rapahub_source_of_memory("abc", 3, &streams[0].source), 0);
+    assert_int_equal(rapahub_sink_of_memory(3, &streams[1].sink), 0);
+    streams[0].sink = NULL;
+    streams[1].source = NULL;
+    call.method_id = host_methods_of_name(stage->guest.methods, "pour")->id;
+    for (int i = 0; i < 5; i++) {
+        call.arguments.data = wrong[i];
+        call.arguments.size = i == 3 ? 1 : i == 4 ? 3 : 2;
+        assert_int_equal(begin(&call, &end), RAPAHUB_EARGUMENTS);
+    }
+    call.method_id = host_methods_of_name(stage->guest.methods, "mix")->id;
+    call.arguments = (struct rapahub_bytes){"\0\0", 2}; /* twice the same */
+    assert_int_equal(begin(&call, &end), RAPAHUB_EARGUMENTS);
+    call.streams = NULL;
+    call.streams_count = 0;
+    assert_int_equal(begin(&call, &end), RAPAHUB_EARGUMENTS);
+    assert_null(floor_next(stage));
+    assert_int_equal(end.count, 0);
+    rapahub_source_destroy(streams[0].source);
+    rapahub_sink_destroy(streams[1].sink);
+    desk_close();
+}
+
 /* r[verify sec.call.own] */
 static void one_of_a_guest_reaches_only_methods_that_are_declared(void **state)
 {
@@ -234,6 +269,7 @@ int main(void)
         cmocka_unit_test(what_is_not_for_this_host_is_for_the_router),
         cmocka_unit_test(it_keeps_who_calls_if_the_router_gets_it_late),
         cmocka_unit_test(streams_that_were_not_known_in_time_are_refused),
+        cmocka_unit_test(its_arguments_name_streams_that_it_has),
         cmocka_unit_test(one_of_a_guest_reaches_only_methods_that_are_declared),
         cmocka_unit_test(what_is_no_call_is_refused),
         cmocka_unit_test(it_comes_in_the_chain_that_other_hosts_know),
