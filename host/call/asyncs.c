@@ -204,12 +204,6 @@ static bool must_queue(struct host_asyncs *asyncs, const struct host_async *asyn
     return found;
 }
 
-/* Returns whether a guest has made the call: one of this host, or of another host. */
-static bool is_of_guest(const struct host_async *async)
-{
-    return async->foreign || async->from.peer != 0;
-}
-
 /* Checks that a guest's request may be sent to this target. -EAGAIN: its methods are not known yet.
  * A request, or a call as bytes, whose streams were not acquired, because the methods were unknown
  * when it arrived, is refused: in its arguments may be the channels of other calls.
@@ -218,13 +212,13 @@ static int check_declared(const struct host_async *async, const struct host_rout
 {
     const struct hub_signature *signature;
 
-    if (!is_of_guest(async) && !async->raw)
+    if (!async->foreign && !async->raw)
         return 0;
     if (!where->methods)
-        return is_of_guest(async) ? -EAGAIN : 0;
+        return async->foreign ? -EAGAIN : 0;
     signature = host_methods_of_id(where->methods, async->method_id);
     if (!signature)
-        return is_of_guest(async)
+        return async->foreign
                    ? rapahub_fail(RAPAHUB_ENOMETHOD, "", "%s has no method of this id", where->name)
                    : 0;
     if (!async->marks && host_methods_takes_streams(signature->types + 1))

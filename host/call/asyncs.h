@@ -51,7 +51,9 @@ struct host_async {
     struct rapahub_uid uid; /* raw */
     struct rapahub_guest_id from;     /* the guest that calls, for the router; zeroed: none */
     struct rapahub_pool_id from_pool; /* of its first container */
-    bool foreign; /* a guest asked for it: only methods that the target declares are called */
+    /* a guest asked for it, here or in another host: only methods that the target declares are
+     * called, and it has no part in the share of the host */
+    bool foreign;
     /* memory of the arguments, freed with the call; NULL: they belong to another and last long
      * enough */
     void *owned;

@@ -99,6 +99,7 @@ static void fill(struct host_call *host, const struct rapahub_raw_call *call, vo
     async->raw = true;
     async->outer = call->chain;
     async->uid = call->uid;
+    async->foreign = call->from.peer != 0;
     async->from = call->from;
     async->from_pool = call->from_pool;
     async->target = call->target;

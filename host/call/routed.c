@@ -9,8 +9,9 @@
 #include "host/call/chains.h"
 #include "hub/base/clock.h"
 
-/* Counts a call of the host itself, and ties the record to it. A request of a guest was counted
- * when it was made. A cancel may look at the call meanwhile. r[impl hub.route.bound] */
+/* Counts a call of the host itself, or one as bytes, and ties the record to it. A request of a
+ * guest here was counted when it was made. A cancel may look at the call meanwhile.
+ * r[impl hub.route.bound] */
 static int tie(struct host_asyncs *asyncs, struct host_async *async, struct host_routed *routed)
 {
     bool full;
@@ -51,7 +52,7 @@ static struct host_routed *make(struct host_async *async, const struct host_rout
     routed->async = async;
     routed->origin = *origin;
     routed->origin.ends = host_routed_streams_hold(origin->ends);
-    routed->counted = !async->foreign;
+    routed->counted = !async->foreign || async->raw;
     if (origin->query) {
         routed->query = *origin->query;
         routed->origin.query = &routed->query;

@@ -208,6 +208,32 @@ static void one_of_a_guest_reaches_only_methods_that_are_declared(void **state)
     desk_close();
 }
 
+/* Guests of other hosts have no part in what is left for this one. r[verify sec.call.share] */
+static void one_of_a_guest_has_the_share_of_guests(void **state)
+{
+    struct rapahub_raw_call call = {.target = stage_here, .from = {1, 2, 3}};
+    struct stage *stage = desk_open();
+    struct raw_end end = {0};
+
+    (void)state;
+    floor_methods(stage, "sum(u32) -> u32\n");
+    call.method_id = host_methods_of_name(stage->guest.methods, "sum")->id;
+    assert_int_equal(begin(&call, &end), 0);
+    hub_mutex_lock(&stage->host.asyncs.lock);
+    assert_true(stage->host.asyncs.table.foreign == 1 && stage->host.asyncs.table.own == 0);
+    hub_mutex_unlock(&stage->host.asyncs.lock);
+    assert_int_equal(hub_observe(&stage->life.foreign), 1);
+    floor_answer(stage, floor_next(stage), "\1", 1);
+    floor_receive(stage);
+    assert_true(end.count == 1 && hub_observe(&stage->life.foreign) == 0);
+    call.target = desk_elsewhere;
+    assert_int_equal(begin(&call, &end), 0);
+    hub_mutex_lock(&stage->host.asyncs.lock);
+    assert_int_equal(stage->host.asyncs.routed, 1); /* two routers may lead to each other */
+    hub_mutex_unlock(&stage->host.asyncs.lock);
+    desk_close();
+}
+
 static void what_is_no_call_is_refused(void **state)
 {
     struct rapahub_raw_call call = {.target = stage_here, .method_id = 5, .reserved = {0, 1}};
@@ -271,6 +297,7 @@ int main(void)
         cmocka_unit_test(streams_that_were_not_known_in_time_are_refused),
         cmocka_unit_test(its_arguments_name_streams_that_it_has),
         cmocka_unit_test(one_of_a_guest_reaches_only_methods_that_are_declared),
+        cmocka_unit_test(one_of_a_guest_has_the_share_of_guests),
         cmocka_unit_test(what_is_no_call_is_refused),
         cmocka_unit_test(it_comes_in_the_chain_that_other_hosts_know),
     };
