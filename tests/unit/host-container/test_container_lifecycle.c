@@ -151,6 +151,24 @@ static void a_managed_container_that_is_down_is_begun_again_with_its_next_token(
     answering_close(answering);
 }
 
+/* r[verify cluster.managed] */
+static void a_managed_container_begins_again_in_no_other_guest(void **state)
+{
+    struct answering *answering = answering_open();
+    struct host_guest other = {.name = "other"};
+    struct host_container *container;
+
+    (void)state;
+    assert_int_equal(begin_managed(answering, 5), 0);
+    container = answering_find(answering, answering_id);
+    host_containers_move(container, HOST_CONTAINER_DOWN, "in a test");
+    container->guest = &other;
+    assert_int_equal(begin_managed(answering, 6), -EEXIST);
+    assert_true(container->token == 5 && answering->count == 1);
+    container->guest = &answering->stage->guest;
+    answering_close(answering);
+}
+
 /* r[verify supervise.container] */
 static void a_guest_that_is_down_keeps_its_containers_in_their_order(void **state)
 {
@@ -456,6 +474,7 @@ int main(void)
         cmocka_unit_test(a_container_can_be_asked_in_each_state_in_which_its_guest_has_it),
         cmocka_unit_test(a_container_whose_guest_is_replaced_is_waited_for_until_the_deadline),
         cmocka_unit_test(a_managed_container_that_is_down_is_begun_again_with_its_next_token),
+        cmocka_unit_test(a_managed_container_begins_again_in_no_other_guest),
         cmocka_unit_test(calls_to_a_container_are_held_at_once_and_its_guest_is_not_told),
         cmocka_unit_test(a_container_on_hold_can_be_asked_drained_and_ended),
         cmocka_unit_test(a_container_is_closed_here_before_its_guest_is_told_and_opened_after),

@@ -180,6 +180,56 @@ static void a_drain_goes_on_when_the_last_call_has_ended_and_the_work_is_done(vo
     close_ends(&ends);
 }
 
+static bool is_awaited(const struct host_container *container)
+{
+    return (hub_observe(&container->users) & HOST_CONTAINERS_AWAITED) != 0;
+}
+
+/* An upgrade that began meanwhile waits for the same. */
+static void the_end_of_calls_is_awaited_no_longer_than_a_drain_lasts(void **state)
+{
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, 10 * HUB_MILLISECOND);
+    struct host_container *container = ends.answering->stage->container;
+
+    (void)state;
+    assert_int_equal(rapahub_host_hold(handle(&ends), stage_here, true), 0);
+    hub_add(&container->users, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(rapahub_host_drain_async(handle(&ends), &step), 0);
+        assert_true(is_awaited(container));
+        container->gated = i == 1;
+        turn_until(&ends, i + 1);
+        assert_int_equal(ends.codes[i], RAPAHUB_ETIMEDOUT);
+        assert_true(is_awaited(container) == (i == 1));
+    }
+    host_containers_await(container, false);
+    assert_false(host_containers_drop(container));
+    close_ends(&ends);
+}
+
+/* However short its time is. */
+static void a_drain_looks_once_more_when_its_time_is_up(void **state)
+{
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, 150 * HUB_MICROSECOND);
+    struct host_container *container = ends.answering->stage->container;
+    const struct hub_list *timers = &HOST_OWNER(&ends.answering->stage->host)->loop.timers;
+    uint64_t latest;
+
+    (void)state;
+    assert_int_equal(rapahub_host_hold(handle(&ends), stage_here, true), 0);
+    hub_add(&container->users, 1);
+    assert_int_equal(rapahub_host_drain_async(handle(&ends), &step), 0);
+    latest = hub_clock_after(step.timeout_ns);
+    if (!hub_list_empty(timers)) /* else its time is up already */
+        assert_true(HUB_LIST_ITEM(timers->next, struct host_timer, link)->due_ns <= latest);
+    turn_until(&ends, 1);
+    assert_int_equal(ends.codes[0], RAPAHUB_ETIMEDOUT);
+    (void)host_containers_drop(container);
+    close_ends(&ends);
+}
+
 /* r[verify cluster.step] */
 static void a_container_begins_without_a_wait_or_is_not_there(void **state)
 {
@@ -241,6 +291,8 @@ int main(void)
         cmocka_unit_test(a_step_that_is_not_answered_ends_at_its_time),
         cmocka_unit_test(a_step_ends_when_its_guest_dies),
         cmocka_unit_test(a_drain_goes_on_when_the_last_call_has_ended_and_the_work_is_done),
+        cmocka_unit_test(the_end_of_calls_is_awaited_no_longer_than_a_drain_lasts),
+        cmocka_unit_test(a_drain_looks_once_more_when_its_time_is_up),
         cmocka_unit_test(a_container_begins_without_a_wait_or_is_not_there),
         cmocka_unit_test(what_cannot_be_asked_is_refused_and_not_told),
     };
