@@ -286,6 +286,20 @@ static int begin_hold(struct hosting *on, uint32_t ms, struct done *done)
     return rapahub_host_call_async(on->host, &call, note, done, NULL);
 }
 
+static int begin_raw(struct hosting *on, struct done *done)
+{
+    static uint64_t id;
+    const struct rapahub_bytes in = {"abc", 3};
+    const void *const arguments[] = {&in, NULL};
+    const struct rapahub_call call = {.target = here,
+                                      .method = "echo",
+                                      .types = RAPAHUB_TYPES(bytes, bytes),
+                                      .arguments = arguments,
+                                      .method_id = &id};
+
+    return rapahub_host_call_async(on->host, &call, note, done, NULL);
+}
+
 /* The first runs, the others wait in the guest: their host looked before the end, as a thread does
  * that is stopped between its look and the call. r[verify hub.lease.call] */
 static void what_waits_in_the_guest_at_the_end_is_not_run(void **state)
@@ -304,6 +318,39 @@ static void what_waits_in_the_guest_at_the_end_is_not_run(void **state)
     assert_int_equal(first.count, 1);
     assert_int_equal(first.status, 0); /* it had begun: its answer comes late, and comes */
     assert_int_equal(others.fenced, 10);
+    close_host(&on);
+}
+
+/* A call that knows the way takes a shorter one here, but not after the lease has changed. The
+ * guest is busy meanwhile, so what is refused at once is refused here. r[verify hub.lease.call] */
+static void raw_bytes_on_their_way_are_not_run(void **state)
+{
+    static uint64_t id;
+    const struct rapahub_bytes in = {"abc", 3};
+    const void *const arguments[] = {&in, NULL};
+    const struct rapahub_call call = {.target = here,
+                                      .method = "echo",
+                                      .types = RAPAHUB_TYPES(bytes, bytes),
+                                      .arguments = arguments,
+                                      .timeout_ns = SECOND / 5,
+                                      .method_id = &id};
+    struct done first = {0}, raw = {0};
+    struct rapahub_bytes out;
+    struct hosting on;
+
+    (void)state;
+    open_managed(&on, CALC, RAPAHUB_TRUST_TRUSTED);
+    for (int i = 0; i < WARM; i++)
+        assert_done(rapahub_host_call(on.host, &call, &out));
+    assert_done(begin_hold(&on, 1500, &first));
+    pause_ms(100);
+    assert_done(begin_raw(&on, &raw));
+    rapahub_host_lease(on.host, 0);
+    assert_int_equal(rapahub_host_call(on.host, &call, &out), RAPAHUB_EFENCED);
+    assert_int_equal(first.count, 0);
+    assert_true(until(&on, &raw.count, 1));
+    assert_int_equal(first.status, 0);
+    assert_int_equal(raw.status, RAPAHUB_EFENCED);
     close_host(&on);
 }
 
@@ -423,6 +470,7 @@ int main(void)
         cmocka_unit_test(a_guest_that_calls_is_told),
         cmocka_unit_test(a_call_with_a_stream_is_refused),
         cmocka_unit_test(what_waits_in_the_guest_at_the_end_is_not_run),
+        cmocka_unit_test(raw_bytes_on_their_way_are_not_run),
         cmocka_unit_test(the_end_comes_by_the_clock_alone),
         cmocka_unit_test(what_waits_in_the_guest_is_run_if_the_lease_was_renewed),
         cmocka_unit_test(a_call_that_is_held_is_not_run_if_the_lease_is_over_by_then),

@@ -231,6 +231,26 @@ static void a_managed_container_is_known_by_heart_only_where_the_lease_has_no_en
     free_place(place);
 }
 
+/* A call that passes a held container is let in by its chain; the next one may be in none. */
+static void a_route_that_passes_is_not_known_by_heart(void **state)
+{
+    struct place *place = make_place();
+    struct host_route route = {.host = &place->host,
+                               .container = &place->container,
+                               .life = &place->lives[0],
+                               .version = 1,
+                               .passes = true};
+    const struct host_caller *caller = host_caller_get(&place->host.process.owner.registry.callers);
+
+    (void)state;
+    host_route_cache_note(&place->host, &route);
+    assert_int_equal(caller->version, 0);
+    route.passes = false;
+    host_route_cache_note(&place->host, &route);
+    assert_int_equal(caller->version, 1);
+    free_place(place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +260,7 @@ int main(void)
         cmocka_unit_test(who_leaves_wakes_the_owner_where_the_host_changed),
         cmocka_unit_test(no_wake_up_is_lost),
         cmocka_unit_test(a_managed_container_is_known_by_heart_only_where_the_lease_has_no_end),
+        cmocka_unit_test(a_route_that_passes_is_not_known_by_heart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
