@@ -8,6 +8,7 @@
 
 #include "hub/shm/wait_for.h"
 #include "hub/shm/wait_foreign.h"
+#include "tests/support/pause.h"
 #include "tests/unit/shm/wait_pair.h"
 
 /* r[verify hub.wait.foreign] r[verify shm.doorbell.optional] */
@@ -103,7 +104,7 @@ static void send_to_sleeper(struct foreign *with, bool rings)
     hub_publish(&with->thing.there, 0);
     start_sleeper(&with->sleeper);
     until_armed(&with->pair.words[0], HUB_WAIT_RX_BELL);
-    usleep(200);
+    pause_ns(200 * HUB_MICROSECOND);
     hub_add(&with->head, 1);
     hub_publish(&with->thing.there, 1);
     if (rings)
