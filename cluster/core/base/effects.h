@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* effects: the work that the core wants done outside, in the order in which it wants it. A step
+ * hands out a bounded number; the rest waits for the next step, for which a timer asks.
+ */
+#ifndef CLUSTER_CORE_BASE_EFFECTS_H
+#define CLUSTER_CORE_BASE_EFFECTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rapahub/value.h>
+
+#define CLUSTER_EFFECTS_MAX      256 /* in a step */
+#define CLUSTER_EFFECTS_BODY_MAX 512 /* bytes; a larger body stays outside and has a number */
+
+enum cluster_effect_kind {
+    CLUSTER_EFFECT_TIMER = 1, /* a step at `at_ns` */
+    CLUSTER_EFFECT_WAL,       /* the delta `body` goes to the log of the map, durably */
+    CLUSTER_EFFECT_RANGE,     /* the map is read anew from the metastore */
+    CLUSTER_EFFECT_RUN,       /* a call goes to a container of this node */
+    CLUSTER_EFFECT_ANSWER,    /* a call has ended: its caller is told */
+    CLUSTER_EFFECT_DROP,      /* the body with the number `payload` is needed no more */
+    CLUSTER_EFFECT_KINDS
+};
+
+struct cluster_effect {
+    uint64_t id; /* an event with it comes, once; 0: none comes */
+    uint64_t at_ns, number;
+    uint64_t payload; /* number of a body that is outside; 0: it is `body` */
+    uint32_t container;
+    int32_t status;
+    uint8_t kind;
+    struct rapahub_bytes body;
+};
+
+struct cluster_effects {
+    uint32_t count;
+    struct cluster_effect effects[CLUSTER_EFFECTS_MAX];
+};
+
+struct cluster_effects_queue;
+
+/* Makes a queue of at most `max` effects, more than CLUSTER_EFFECTS_MAX. -ENOMEM. */
+int cluster_effects_create(uint32_t max, struct cluster_effects_queue **out);
+void cluster_effects_release(struct cluster_effects_queue **queue);
+
+/* Returns how many more there may be. */
+uint32_t cluster_effects_space(const struct cluster_effects_queue *queue);
+
+/* Adds a copy of the effect; there is space, and its body is not too large. */
+void cluster_effects_add(struct cluster_effects_queue *queue, const struct cluster_effect *effect);
+
+/* Takes the next ones. Their bodies are good until this is called again. Where more are left the
+ * last one of `out` is a timer for `now_ns`. */
+void cluster_effects_take(struct cluster_effects_queue *queue, uint64_t now_ns,
+                          struct cluster_effects *out);
+
+#endif
