@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/core/calls/resolve.h"
+
+#include <inttypes.h>
+
+#include <rapahub/error.h>
+
+#include "cluster/base/ids.h"
+#include "cluster/wire/frame.h"
+
+static int find_pool(const struct cluster_resolve *resolve, uint64_t number,
+                     const struct cluster_pools_pool **out)
+{
+    struct rapahub_pool_id id = cluster_ids_pool_of(number);
+
+    *out = cluster_pools_find(resolve->pools, number);
+    return *out ? 0
+                : rapahub_fail(RAPAHUB_ENOPOOL, "cluster.resolve.query", "pool %u.%u", id.major,
+                               id.minor);
+}
+
+static int find_range(const struct cluster_pools_pool *pool, uint64_t offset, uint64_t count,
+                      struct cluster_resolve_members *out)
+{
+    *out = (struct cluster_resolve_members){.first = (uint32_t)offset, .count = (uint32_t)count};
+    if (count > 0 && offset < pool->containers && count <= pool->containers - offset)
+        return 0;
+    return rapahub_fail(RAPAHUB_EINVAL, "cluster.resolve.query",
+                        "%" PRIu64 " containers from %" PRIu64 ": pool %s has %u", count, offset,
+                        pool->name, pool->containers);
+}
+
+/* The container is looked for on this node, whatever the map says: it is the one that is meant. */
+static int find_local(const struct cluster_resolve *resolve, const struct cluster_pools_pool *pool,
+                      struct cluster_resolve_members *out)
+{
+    const struct cluster_local_container *local =
+        cluster_local_containers_any(resolve->locals, pool->pool);
+
+    if (!local)
+        return rapahub_fail(RAPAHUB_ENOTLOCAL, "cluster.resolve.query",
+                            "pool %s has no container on this node", pool->name);
+    *out = (struct cluster_resolve_members){.first = local->container, .count = 1, .pinned = true};
+    return 0;
+}
+
+static int find_physical(const struct cluster_resolve *resolve,
+                         const struct cluster_pools_pool *pool, uint64_t node,
+                         struct cluster_resolve_members *out)
+{
+    uint32_t container = pool->containers;
+
+    if (node == resolve->node)
+        return find_local(resolve, pool, out);
+    if (node > 0 && node <= UINT32_MAX)
+        container =
+            cluster_address_map_of_node(resolve->map, pool->pool, pool->containers, (uint32_t)node);
+    if (container == pool->containers)
+        return rapahub_fail(RAPAHUB_ENOTLOCAL, "cluster.resolve.query",
+                            "pool %s has no container on node %" PRIu64, pool->name, node);
+    *out = (struct cluster_resolve_members){.first = container, .count = 1, .pinned = true};
+    return 0;
+}
+
+int cluster_resolve_members(const struct cluster_resolve *resolve, uint64_t pool_number,
+                            const struct cluster_resolve_query *query,
+                            struct cluster_resolve_members *out)
+{
+    const struct cluster_pools_pool *pool;
+    int status = find_pool(resolve, pool_number, &pool);
+
+    if (status < 0)
+        return status;
+    switch (query->mode) {
+    case CLUSTER_MODE_DIRECT:
+        return find_range(pool, query->offset, 1, out);
+    case CLUSTER_MODE_LOCAL:
+        return find_local(resolve, pool, out);
+    case CLUSTER_MODE_PHYSICAL:
+        return find_physical(resolve, pool, query->number, out);
+    case CLUSTER_MODE_HASH:
+        return find_range(pool, cluster_pools_container(resolve->pools, pool, query->number), 1,
+                          out);
+    case CLUSTER_MODE_RANGE:
+        return find_range(pool, query->offset, query->count, out);
+    case CLUSTER_MODE_BROADCAST:
+        return find_range(pool, 0, pool->containers, out);
+    default:
+        return rapahub_fail(RAPAHUB_ENOTSUP, "cluster.resolve.query",
+                            "nothing of pool %s answers a query of mode %u", pool->name,
+                            query->mode);
+    }
+}
+
+int cluster_resolve_method(const struct cluster_resolve *resolve, uint64_t pool_number,
+                           uint64_t method, struct cluster_pools_method *out)
+{
+    const struct cluster_pools_pool *pool;
+    const struct cluster_pools_method *found;
+    int status = find_pool(resolve, pool_number, &pool);
+
+    if (status < 0)
+        return status;
+    found = cluster_pools_method(resolve->pools, pool, method);
+    if (!found)
+        return rapahub_fail(RAPAHUB_ENOMETHOD, "cluster.resolve.method",
+                            "pool %s has no method %016" PRIx64, pool->name, method);
+    *out = *found;
+    return 0;
+}
+
+/* Two steps, and in this order. The container is here: the map may not know it yet, or not any
+ * more. The map says that it is here: it will be, and a call that was sent to its owner would come
+ * back. */
+int cluster_resolve_target(const struct cluster_resolve *resolve, uint64_t pool, uint32_t container,
+                           uint32_t hops, struct cluster_resolve_target *out)
+{
+    const struct cluster_local_container *local =
+        cluster_local_containers_find(resolve->locals, pool, container);
+    const struct cluster_address *address = cluster_address_map_find(resolve->map, pool, container);
+
+    *out = (struct cluster_resolve_target){.way = CLUSTER_WAY_WAIT};
+    if (local) {
+        out->lineage = local->lineage;
+        if (local->state == CLUSTER_LOCAL_SERVING)
+            out->way = CLUSTER_WAY_RUN;
+        return 0;
+    }
+    if (address && address->entry.owner == resolve->node)
+        return 0;
+    if (!address || address->entry.owner == 0) {
+        out->way = CLUSTER_WAY_NOWHERE;
+        return 0;
+    }
+    if (hops >= CLUSTER_FRAME_TTL)
+        return rapahub_fail(RAPAHUB_EHOPS, "cluster.resolve.hops",
+                            "the call was handed on %u times, and its container is still elsewhere",
+                            hops);
+    out->way = CLUSTER_WAY_SEND;
+    out->node = address->entry.owner;
+    return 0;
+}
