@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/core/calls/dedup.h"
+
+#include <stdlib.h>
+
+#include <rapahub/error.h>
+
+#include "cluster/core/calls/admitted.h"
+#include "hub/base/check.h"
+
+const struct hub_states cluster_dedup_states = {
+    "cluster.dedup",
+    {[CLUSTER_DEDUP_RUNNING] = {"RUNNING", HUB_TO(CLUSTER_DEDUP_DONE) | HUB_TO(CLUSTER_DEDUP_LOST)},
+     [CLUSTER_DEDUP_DONE] = {"DONE", 0},
+     [CLUSTER_DEDUP_LOST] = {"LOST", 0}}};
+
+struct cluster_dedup {
+    struct cluster_admitted all;
+    struct cluster_payload *payload;
+    uint64_t ends; /* counts up */
+};
+
+int cluster_dedup_create(const struct cluster_limits *limits, uint64_t secret,
+                         struct cluster_payload *payload, struct cluster_dedup **out)
+{
+    int status;
+
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for histories of calls");
+    (*out)->payload = payload;
+    status = cluster_admitted_init(&(*out)->all, limits, secret);
+    if (status < 0)
+        cluster_dedup_release(out);
+    return status;
+}
+
+static void remove_call(struct cluster_dedup *dedup, uint32_t place)
+{
+    const struct cluster_admitted_call *call = cluster_admitted_call_at(&dedup->all, place);
+    const struct cluster_admitted_origin *origin =
+        cluster_admitted_origin_at(&dedup->all, call->origin);
+
+    if (call->payload != 0)
+        cluster_payload_drop(dedup->payload, call->payload);
+    if (call->state == CLUSTER_DEDUP_RUNNING)
+        cluster_admitted_at(&dedup->all, origin->history)->running--;
+    cluster_admitted_remove_call(&dedup->all, place);
+}
+
+/* Removes the calls of an origin for which `goes` says so. */
+static void sift(struct cluster_dedup *dedup, uint32_t origin, uint64_t bound,
+                 bool (*goes)(const struct cluster_admitted_call *call, uint64_t bound))
+{
+    uint32_t place = cluster_admitted_origin_at(&dedup->all, origin)->first;
+
+    while (place != 0) {
+        const struct cluster_admitted_call *call = cluster_admitted_call_at(&dedup->all, place);
+        uint32_t next = call->next;
+
+        if (goes(call, bound))
+            remove_call(dedup, place);
+        place = next;
+    }
+}
+
+static bool any_call(const struct cluster_admitted_call *call, uint64_t bound)
+{
+    (void)call;
+    (void)bound;
+    return true;
+}
+
+static bool not_covered(const struct cluster_admitted_call *call, uint64_t covered)
+{
+    return call->state == CLUSTER_DEDUP_RUNNING || call->end > covered;
+}
+
+static bool has_ended_below(const struct cluster_admitted_call *call, uint64_t bound)
+{
+    return call->state != CLUSTER_DEDUP_RUNNING && call->uid.number < bound;
+}
+
+static void sift_all(struct cluster_dedup *dedup, uint32_t history, uint64_t bound,
+                     bool (*goes)(const struct cluster_admitted_call *call, uint64_t bound))
+{
+    uint32_t place = cluster_admitted_at(&dedup->all, history)->origins;
+
+    for (; place != 0; place = cluster_admitted_origin_at(&dedup->all, place)->next)
+        sift(dedup, place, bound, goes);
+}
+
+/* An origin that has ended is kept for the calls of it that still run. */
+static void drop_ended(struct cluster_dedup *dedup, uint32_t place)
+{
+    const struct cluster_admitted_origin *origin = cluster_admitted_origin_at(&dedup->all, place);
+
+    if (origin->ended && origin->first == 0)
+        cluster_admitted_remove_origin(&dedup->all, place);
+}
+
+static void drop_all_ended(struct cluster_dedup *dedup, uint32_t history)
+{
+    uint32_t place = cluster_admitted_at(&dedup->all, history)->origins;
+
+    while (place != 0) {
+        uint32_t next = cluster_admitted_origin_at(&dedup->all, place)->next;
+
+        drop_ended(dedup, place);
+        place = next;
+    }
+}
+
+void cluster_dedup_forget(struct cluster_dedup *dedup, uint64_t pool, uint32_t container)
+{
+    uint32_t place = cluster_admitted_find(&dedup->all, pool, container);
+    uint32_t origin;
+
+    if (place == 0)
+        return;
+    sift_all(dedup, place, 0, any_call);
+    while ((origin = cluster_admitted_at(&dedup->all, place)->origins) != 0)
+        cluster_admitted_remove_origin(&dedup->all, origin);
+    cluster_admitted_remove(&dedup->all, place);
+}
+
+void cluster_dedup_release(struct cluster_dedup **dedup)
+{
+    uint32_t place = 0;
+
+    while (*dedup && (place = cluster_table_after(&(*dedup)->all.histories, place)) != 0) {
+        const struct cluster_admitted_history *history = cluster_admitted_at(&(*dedup)->all, place);
+
+        cluster_dedup_forget(*dedup, history->pool, history->container);
+    }
+    if (*dedup)
+        cluster_admitted_fini(&(*dedup)->all);
+    free(*dedup);
+    *dedup = NULL;
+}
+
+int cluster_dedup_begin(struct cluster_dedup *dedup, uint64_t pool, uint32_t container,
+                        uint64_t lineage, uint64_t covered)
+{
+    uint32_t place = cluster_admitted_find(&dedup->all, pool, container);
+    struct cluster_admitted_history *history;
+
+    if (place == 0)
+        place = cluster_admitted_add(&dedup->all, pool, container);
+    if (place == 0)
+        return rapahub_fail(RAPAHUB_EFULL, "cluster.dedup.bounds",
+                            "a node remembers the calls of at most %u containers",
+                            dedup->all.limits.containers);
+    history = cluster_admitted_at(&dedup->all, place);
+    sift_all(dedup, place, covered, history->lineage == lineage ? not_covered : any_call);
+    drop_all_ended(dedup, place);
+    history->lineage = lineage;
+    return 0;
+}
+
+/* ---- a call ---- */
+
+/* In another lineage nothing is known of what it did before. */
+static bool may_have_run(const struct cluster_admitted_history *history,
+                         const struct cluster_dedup_call *call)
+{
+    return call->maybe && !call->repeat && call->lineage != history->lineage;
+}
+
+static enum cluster_dedup_verdict look_at(struct cluster_dedup *dedup,
+                                          struct cluster_admitted_call *row,
+                                          const struct cluster_dedup_call *call,
+                                          struct cluster_dedup_answer *answer)
+{
+    if (row->method != call->method || row->digest != call->digest)
+        return CLUSTER_VERDICT_OTHER;
+    if (row->state == CLUSTER_DEDUP_RUNNING) {
+        row->asker = call->asker;
+        return CLUSTER_VERDICT_RUNNING;
+    }
+    if (row->state == CLUSTER_DEDUP_LOST)
+        return CLUSTER_VERDICT_LOST;
+    *answer = (struct cluster_dedup_answer){row->status, row->application, row->payload};
+    if (row->payload != 0)
+        cluster_payload_retain(dedup->payload, row->payload);
+    return CLUSTER_VERDICT_DONE;
+}
+
+/* Calls of the origin that have ended here are dropped. A call that still runs is dropped at its
+ * end.
+ */
+static void note_done_below(struct cluster_dedup *dedup, uint32_t place, uint64_t done_below)
+{
+    struct cluster_admitted_origin *origin = cluster_admitted_origin_at(&dedup->all, place);
+
+    if (done_below <= origin->done_below)
+        return;
+    origin->done_below = done_below;
+    sift(dedup, place, done_below, has_ended_below);
+}
+
+enum cluster_dedup_verdict cluster_dedup_look(struct cluster_dedup *dedup,
+                                              const struct cluster_dedup_call *call,
+                                              struct cluster_dedup_answer *answer)
+{
+    uint32_t history = cluster_admitted_find(&dedup->all, call->pool, call->container);
+    uint32_t origin, place = 0;
+
+    CHECK(history != 0);
+    origin = cluster_admitted_find_origin(&dedup->all, history, call->uid.origin);
+    if (origin != 0) {
+        const struct cluster_admitted_origin *row = cluster_admitted_origin_at(&dedup->all, origin);
+
+        note_done_below(dedup, origin, call->done_below);
+        if (row->ended || call->uid.number < row->done_below)
+            return CLUSTER_VERDICT_ENDED;
+        place = cluster_admitted_find_call(&dedup->all, origin, call->uid.number);
+    }
+    if (place != 0)
+        return look_at(dedup, cluster_admitted_call_at(&dedup->all, place), call, answer);
+    if (call->uid.number < call->done_below)
+        return CLUSTER_VERDICT_ENDED;
+    return may_have_run(cluster_admitted_at(&dedup->all, history), call) ? CLUSTER_VERDICT_MAYBE
+                                                                         : CLUSTER_VERDICT_NEW;
+}
+
+static int refuse(const char *full)
+{
+    return rapahub_fail(RAPAHUB_EBUSY, "cluster.dedup.bounds", "the limit is reached of %s", full);
+}
+
+static uint64_t add(struct cluster_dedup *dedup, uint32_t history, uint32_t origin,
+                    const struct cluster_dedup_call *call, uint64_t weight)
+{
+    uint32_t place = cluster_admitted_add_call(&dedup->all, origin, call->uid.number, weight);
+    struct cluster_admitted_call *row = cluster_admitted_call_at(&dedup->all, place);
+
+    row->method = call->method;
+    row->digest = call->digest;
+    row->asker = call->asker;
+    row->state = CLUSTER_DEDUP_RUNNING;
+    cluster_admitted_at(&dedup->all, history)->running++;
+    return row->number;
+}
+
+int cluster_dedup_admit(struct cluster_dedup *dedup, const struct cluster_dedup_call *call,
+                        uint64_t *out)
+{
+    uint64_t weight = sizeof(struct cluster_admitted_call) + call->reserve;
+    uint32_t history = cluster_admitted_find(&dedup->all, call->pool, call->container);
+    uint32_t origin = cluster_admitted_find_origin(&dedup->all, history, call->uid.origin);
+    bool known = origin != 0;
+    const char *full;
+
+    if (!known)
+        origin = cluster_admitted_add_origin(&dedup->all, history, call->uid.origin, call->peer);
+    if (origin == 0)
+        return refuse("the origins of the calls that a node remembers");
+    full = cluster_admitted_full(&dedup->all, origin, 1, weight);
+    if (full && !known)
+        cluster_admitted_remove_origin(&dedup->all, origin);
+    if (full)
+        return refuse(full);
+    note_done_below(dedup, origin, call->done_below);
+    *out = add(dedup, history, origin, call, weight);
+    return 0;
+}
+
+/* Keeps the answer, if there is room for it beside all that is reserved. */
+static void keep(struct cluster_dedup *dedup, uint32_t place,
+                 const struct cluster_dedup_answer *answer, uint64_t weight)
+{
+    struct cluster_admitted_call *call = cluster_admitted_call_at(&dedup->all, place);
+    uint64_t total = sizeof *call + weight;
+    bool fits = answer->payload != 0 &&
+                (total <= call->weight ||
+                 !cluster_admitted_full(&dedup->all, call->origin, 0, total - call->weight));
+    uint32_t state = fits ? CLUSTER_DEDUP_DONE : CLUSTER_DEDUP_LOST;
+
+    CHECK(hub_states_may(&cluster_dedup_states, call->state, state));
+    call->state = state;
+    call->status = answer->status;
+    call->application = answer->application;
+    call->payload = fits ? answer->payload : 0;
+    if (fits)
+        cluster_payload_retain(dedup->payload, call->payload);
+    cluster_admitted_weigh(&dedup->all, place, fits ? total : sizeof *call);
+}
+
+uint64_t cluster_dedup_end(struct cluster_dedup *dedup, uint64_t number,
+                           const struct cluster_dedup_answer *answer, uint64_t weight,
+                           uint64_t *asker)
+{
+    uint32_t place = (uint32_t)number;
+    struct cluster_admitted_call *call;
+    const struct cluster_admitted_origin *origin;
+
+    if (!cluster_table_has(&dedup->all.calls, place))
+        return 0;
+    call = cluster_admitted_call_at(&dedup->all, place);
+    if (call->number != number || call->state != CLUSTER_DEDUP_RUNNING)
+        return 0;
+    origin = cluster_admitted_origin_at(&dedup->all, call->origin);
+    *asker = call->asker;
+    call->end = ++dedup->ends;
+    if (origin->ended || call->uid.number < origin->done_below) {
+        uint32_t at = call->origin;
+
+        remove_call(dedup, place);
+        drop_ended(dedup, at);
+        return dedup->ends;
+    }
+    cluster_admitted_at(&dedup->all, origin->history)->running--;
+    keep(dedup, place, answer, weight);
+    return dedup->ends;
+}
+
+void cluster_dedup_done_below(struct cluster_dedup *dedup, uint64_t pool, uint32_t container,
+                              uint64_t origin, uint64_t done_below)
+{
+    uint32_t history = cluster_admitted_find(&dedup->all, pool, container);
+    uint32_t place = history != 0 ? cluster_admitted_find_origin(&dedup->all, history, origin) : 0;
+
+    if (place != 0)
+        note_done_below(dedup, place, done_below);
+}
+
+void cluster_dedup_end_origin(struct cluster_dedup *dedup, uint64_t origin)
+{
+    uint32_t history = 0;
+
+    while ((history = cluster_table_after(&dedup->all.histories, history)) != 0) {
+        uint32_t place = cluster_admitted_find_origin(&dedup->all, history, origin);
+
+        if (place == 0)
+            continue;
+        cluster_admitted_origin_at(&dedup->all, place)->ended = true;
+        sift(dedup, place, UINT64_MAX, has_ended_below);
+        drop_ended(dedup, place);
+    }
+}
+
+struct cluster_dedup_figures cluster_dedup_figures(const struct cluster_dedup *dedup, uint64_t pool,
+                                                   uint32_t container)
+{
+    struct cluster_dedup_figures figures = {0};
+    uint32_t place = 0;
+
+    while ((place = cluster_table_after(&dedup->all.histories, place)) != 0) {
+        const struct cluster_admitted_history *history = cluster_admitted_at(&dedup->all, place);
+
+        if (pool != 0 && (history->pool != pool || history->container != container))
+            continue;
+        figures.calls += history->calls;
+        figures.running += history->running;
+        figures.bytes += history->bytes;
+        for (uint32_t at = history->origins; at != 0;
+             at = cluster_admitted_origin_at(&dedup->all, at)->next)
+            figures.origins++;
+    }
+    return figures;
+}
+
+bool cluster_dedup_is_sound(const struct cluster_dedup *dedup)
+{
+    return cluster_admitted_is_sound(&dedup->all);
+}
