@@ -14,7 +14,8 @@
 
 struct row {
     uint64_t number, size;
-    uint32_t users;
+    uint32_t users;  /* 0: it is to be dropped outside */
+    uint32_t next;   /* place of the next that is to be dropped */
     uint8_t bytes[]; /* its class says how many */
 };
 
@@ -24,6 +25,7 @@ static const size_t class_bytes[CLASSES] = {SMALL, CLUSTER_EFFECTS_BODY_MAX};
 struct cluster_payload {
     struct cluster_table rows[CLASSES];
     struct cluster_effects_queue *effects;
+    uint32_t first, last; /* to be dropped: the queue of effects was full */
 };
 
 int cluster_payload_create(uint32_t max, struct cluster_effects_queue *effects,
@@ -88,16 +90,46 @@ void cluster_payload_retain(struct cluster_payload *payload, uint32_t place)
     row->users++;
 }
 
+static void give(struct cluster_payload *payload, uint32_t place)
+{
+    cluster_table_give(&payload->rows[place % CLASSES], place / CLASSES);
+}
+
+static void say_dropped(struct cluster_payload *payload, uint32_t place)
+{
+    const struct cluster_effect effect = {.kind = CLUSTER_EFFECT_DROP,
+                                          .payload = row_of(payload, place)->number};
+
+    cluster_effects_add(payload->effects, &effect);
+    give(payload, place);
+}
+
 void cluster_payload_drop(struct cluster_payload *payload, uint32_t place)
 {
     struct row *row = row_of(payload, place);
 
+    CHECK(row->users > 0);
     if (--row->users > 0)
         return;
-    if (row->number != 0)
-        cluster_effects_add(payload->effects, &(struct cluster_effect){.kind = CLUSTER_EFFECT_DROP,
-                                                                       .payload = row->number});
-    cluster_table_give(&payload->rows[place % CLASSES], place / CLASSES);
+    if (row->number == 0) {
+        give(payload, place);
+        return;
+    }
+    *(payload->last != 0 ? &row_of(payload, payload->last)->next : &payload->first) = place;
+    payload->last = place;
+    cluster_payload_say_dropped(payload);
+}
+
+void cluster_payload_say_dropped(struct cluster_payload *payload)
+{
+    while (payload->first != 0 && cluster_effects_space(payload->effects) > CLUSTER_EFFECTS_MAX) {
+        uint32_t place = payload->first;
+
+        payload->first = row_of(payload, place)->next;
+        if (payload->first == 0)
+            payload->last = 0;
+        say_dropped(payload, place);
+    }
 }
 
 struct cluster_payload_body cluster_payload_body(const struct cluster_payload *payload,

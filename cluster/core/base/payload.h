@@ -35,6 +35,10 @@ uint32_t cluster_payload_keep(struct cluster_payload *payload,
 void cluster_payload_retain(struct cluster_payload *payload, uint32_t place);
 void cluster_payload_drop(struct cluster_payload *payload, uint32_t place);
 
+/* Many bodies can be dropped at once, so effects that say so leave the queue CLUSTER_EFFECTS_MAX
+ * places for others. This says what is left to say, as far as there is space: each step does it. */
+void cluster_payload_say_dropped(struct cluster_payload *payload);
+
 /* Returns a body that is kept. Its bytes are good until its last user is gone. */
 struct cluster_payload_body cluster_payload_body(const struct cluster_payload *payload,
                                                  uint32_t place);

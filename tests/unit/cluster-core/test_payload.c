@@ -92,6 +92,38 @@ static void a_body_outside_is_dropped_with_its_last_user(void **state)
 }
 
 /* r[verify cluster.core.payload] */
+static void drops_for_which_there_is_no_space_are_said_later(void **state)
+{
+    const uint32_t space = CLUSTER_EFFECTS_MAX + 1;
+    struct stage stage = open_stage();
+    uint64_t said = 0;
+
+    (void)state;
+    while (cluster_effects_space(stage.queue) > space)
+        cluster_effects_add(stage.queue, &(struct cluster_effect){.kind = CLUSTER_EFFECT_RUN});
+    for (uint64_t round = 0; round < 3; round++)
+        for (uint64_t i = 0; i < MOST; i++) {
+            uint32_t place = keep(&stage, 1000, 1 + round * MOST + i);
+
+            if (place != 0)
+                cluster_payload_drop(stage.payload, place);
+        }
+    assert_int_equal(cluster_effects_space(stage.queue), CLUSTER_EFFECTS_MAX);
+    assert_int_equal(cluster_payload_count(stage.payload), MOST);
+    assert_int_equal(keep(&stage, 1000, 99), 0);
+    for (int step = 0; step < 5; step++) {
+        cluster_payload_say_dropped(stage.payload);
+        cluster_effects_take(stage.queue, 0, &effects);
+        for (uint32_t i = 0; i < effects.count; i++)
+            if (effects.effects[i].kind == CLUSTER_EFFECT_DROP)
+                assert_int_equal(effects.effects[i].payload, ++said);
+    }
+    assert_int_equal(said, MOST + 1);
+    assert_int_equal(cluster_payload_count(stage.payload), 0);
+    close_stage(&stage);
+}
+
+/* r[verify cluster.core.payload] */
 static void a_store_that_is_full_refuses(void **state)
 {
     struct stage stage = open_stage();
@@ -113,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_bodies_are_copied),
         cmocka_unit_test(a_body_outside_is_dropped_with_its_last_user),
+        cmocka_unit_test(drops_for_which_there_is_no_space_are_said_later),
         cmocka_unit_test(a_store_that_is_full_refuses),
     };
 
