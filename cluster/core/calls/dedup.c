@@ -76,9 +76,27 @@ static bool not_covered(const struct cluster_admitted_call *call, uint64_t cover
     return call->state == CLUSTER_DEDUP_RUNNING || call->end > covered;
 }
 
-static bool has_ended_below(const struct cluster_admitted_call *call, uint64_t bound)
+/* Removes the calls below a number that have ended. They lie in the order of their numbers. */
+static void drop_below(struct cluster_dedup *dedup, uint32_t origin, uint64_t bound)
 {
-    return call->state != CLUSTER_DEDUP_RUNNING && call->uid.number < bound;
+    uint32_t place = cluster_admitted_origin_at(&dedup->all, origin)->first;
+
+    while (place != 0) {
+        const struct cluster_admitted_call *call = cluster_admitted_call_at(&dedup->all, place);
+        uint32_t next = call->next;
+
+        if (call->uid.number >= bound)
+            return;
+        if (call->state != CLUSTER_DEDUP_RUNNING)
+            remove_call(dedup, place);
+        place = next;
+    }
+}
+
+static bool has_ended(const struct cluster_admitted_call *call, uint64_t bound)
+{
+    (void)bound;
+    return call->state != CLUSTER_DEDUP_RUNNING;
 }
 
 static void sift_all(struct cluster_dedup *dedup, uint32_t history, uint64_t bound,
@@ -196,7 +214,7 @@ static void note_done_below(struct cluster_dedup *dedup, uint32_t place, uint64_
     if (done_below <= origin->done_below)
         return;
     origin->done_below = done_below;
-    sift(dedup, place, done_below, has_ended_below);
+    drop_below(dedup, place, done_below);
 }
 
 enum cluster_dedup_verdict cluster_dedup_look(struct cluster_dedup *dedup,
@@ -335,7 +353,7 @@ void cluster_dedup_end_origin(struct cluster_dedup *dedup, uint64_t origin)
         if (place == 0)
             continue;
         cluster_admitted_origin_at(&dedup->all, place)->ended = true;
-        sift(dedup, place, UINT64_MAX, has_ended_below);
+        sift(dedup, place, 0, has_ended);
         drop_ended(dedup, place);
     }
 }

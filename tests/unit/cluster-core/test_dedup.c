@@ -215,7 +215,9 @@ static void an_origin_that_has_ended_leaves_nothing(void **state)
 
     (void)state;
     (void)end(&stage, admit_number(&stage, 11), 0, 1, &asker);
+    (void)end(&stage, admit_number(&stage, UINT64_MAX), 0, 1, &asker);
     cluster_dedup_end_origin(stage.dedup, CLIENT);
+    assert_int_equal(cluster_dedup_figures(stage.dedup, 0, 0).calls, 1);
     assert_int_equal(look_for(&stage, 11), CLUSTER_VERDICT_ENDED);
     assert_int_equal(look_for(&stage, 12), CLUSTER_VERDICT_ENDED);
     assert_int_equal(cluster_dedup_figures(stage.dedup, 0, 0).origins, 1);
