@@ -16,6 +16,7 @@ struct row {
 
 struct cluster_effects_queue {
     uint32_t max, first, count; /* a ring */
+    uint32_t reserved;          /* places */
     uint32_t taken;             /* the first of these were handed out; their bodies are in use */
     struct row rows[];
 };
@@ -44,14 +45,26 @@ void cluster_effects_release(struct cluster_effects_queue **queue)
 
 uint32_t cluster_effects_space(const struct cluster_effects_queue *queue)
 {
-    return queue->max - queue->count;
+    return queue->max - queue->count - queue->reserved;
+}
+
+void cluster_effects_reserve(struct cluster_effects_queue *queue, uint32_t places)
+{
+    CHECK(places <= cluster_effects_space(queue));
+    queue->reserved += places;
+}
+
+void cluster_effects_unreserve(struct cluster_effects_queue *queue, uint32_t places)
+{
+    CHECK(places <= queue->reserved);
+    queue->reserved -= places;
 }
 
 void cluster_effects_add(struct cluster_effects_queue *queue, const struct cluster_effect *effect)
 {
     struct row *row = &queue->rows[(queue->first + queue->count) % queue->max];
 
-    CHECK(queue->count < queue->max && effect->body.size <= sizeof row->body);
+    CHECK(cluster_effects_space(queue) > 0 && effect->body.size <= sizeof row->body);
     row->effect = *effect;
     row->effect.body.data = row->body;
     if (effect->body.size > 0)
@@ -66,6 +79,8 @@ void cluster_effects_take(struct cluster_effects_queue *queue, uint64_t now_ns,
 
     queue->first = (queue->first + queue->taken) % queue->max;
     queue->count -= queue->taken;
+    if (queue->count == 0)
+        queue->first = 0; /* the memory of before is used again */
     more = queue->count > CLUSTER_EFFECTS_MAX;
     queue->taken = more ? CLUSTER_EFFECTS_MAX - 1 : queue->count;
     for (out->count = 0; out->count < queue->taken; out->count++)

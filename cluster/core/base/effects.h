@@ -10,15 +10,17 @@
 
 #include <rapahub/value.h>
 
+#include "cluster/base/ids.h"
+
 #define CLUSTER_EFFECTS_MAX      256 /* in a step */
 #define CLUSTER_EFFECTS_BODY_MAX 512 /* bytes; a larger body stays outside and has a number */
 
 enum cluster_effect_kind {
-    CLUSTER_EFFECT_TIMER = 1, /* a step at `at_ns` */
-    CLUSTER_EFFECT_WAL,       /* the delta `body` goes to the log of the map, durably */
+    CLUSTER_EFFECT_TIMER = 1, /* a step at `at_ns`: now, or else instead of the one before */
     CLUSTER_EFFECT_RANGE,     /* the map is read anew from the metastore */
-    CLUSTER_EFFECT_RUN,       /* a call goes to a container of this node */
-    CLUSTER_EFFECT_ANSWER,    /* a call has ended: its caller is told */
+    CLUSTER_EFFECT_RUN,       /* a call goes to a container of this node, until `at_ns` */
+    CLUSTER_EFFECT_EACH,      /* call `number` has ended in one of its containers */
+    CLUSTER_EFFECT_ANSWER,    /* call `number` has ended: its caller is told */
     CLUSTER_EFFECT_DROP,      /* the body with the number `payload` is needed no more */
     CLUSTER_EFFECT_KINDS
 };
@@ -26,9 +28,11 @@ enum cluster_effect_kind {
 struct cluster_effect {
     uint64_t id; /* an event with it comes, once; 0: none comes */
     uint64_t at_ns, number;
-    uint64_t payload; /* number of a body that is outside; 0: it is `body` */
+    uint64_t pool, method;
+    struct cluster_uid uid; /* RUN */
+    uint64_t payload;       /* number of a body that is outside; 0: it is `body` */
     uint32_t container;
-    int32_t status;
+    int32_t status, application;
     uint8_t kind;
     struct rapahub_bytes body;
 };
@@ -44,8 +48,13 @@ struct cluster_effects_queue;
 int cluster_effects_create(uint32_t max, struct cluster_effects_queue **out);
 void cluster_effects_release(struct cluster_effects_queue **queue);
 
-/* Returns how many more there may be. */
+/* Returns how many more there may be, beside those for which places are reserved. */
 uint32_t cluster_effects_space(const struct cluster_effects_queue *queue);
+
+/* Reserves places, for which there is space, or gives them back: just before they are used, or when
+ * they are not needed any more. */
+void cluster_effects_reserve(struct cluster_effects_queue *queue, uint32_t places);
+void cluster_effects_unreserve(struct cluster_effects_queue *queue, uint32_t places);
 
 /* Adds a copy of the effect; there is space, and its body is not too large. */
 void cluster_effects_add(struct cluster_effects_queue *queue, const struct cluster_effect *effect);

@@ -32,7 +32,7 @@ struct cluster_limits {
                              .containers = 4000,                                \
                              .calls = 100000,                                   \
                              .payloads = 524288,                                \
-                             .effects = 16384,                                  \
+                             .effects = 262144,                                 \
                              .parked = 65536,                                   \
                              .parked_container = 1024,                          \
                              .parked_bytes = 64 * CLUSTER_LIMITS_MIB,           \

@@ -67,3 +67,8 @@ uint32_t cluster_pending_count(const struct cluster_pending *pending)
 {
     return pending->rows.count;
 }
+
+uint32_t cluster_pending_space(const struct cluster_pending *pending)
+{
+    return pending->rows.max - pending->rows.count;
+}

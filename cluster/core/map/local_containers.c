@@ -154,8 +154,6 @@ void cluster_local_containers_move(struct cluster_local_containers *locals, uint
     CHECK(local && to != CLUSTER_LOCAL_BEGINNING);
     CHECK(hub_states_may(&cluster_local_states, local->state, to));
     local->state = to;
-    if (to == CLUSTER_LOCAL_DOWN)
-        local->running = 0;
 }
 
 void cluster_local_containers_remove(struct cluster_local_containers *locals, uint64_t pool,

@@ -22,11 +22,10 @@ extern const struct hub_states cluster_local_states;
 
 struct cluster_local_container {
     uint64_t pool;
-    uint64_t token;   /* of its life */
+    uint64_t token;   /* its life has it */
     uint64_t lineage; /* where the history of its calls began */
     uint32_t container;
     uint32_t state;
-    uint32_t running; /* calls in it */
 };
 
 struct cluster_local_containers;
@@ -42,8 +41,7 @@ void cluster_local_containers_release(struct cluster_local_containers **locals);
 int cluster_local_containers_begin(struct cluster_local_containers *locals, uint64_t pool,
                                    uint32_t container, uint64_t token, uint64_t lineage);
 
-/* Changes the state of a container that is there. Aborts on a change that is not in the table. A
- * container that goes down has no running calls any more. */
+/* Changes the state of a container that is there. Aborts on a change that is not in the table. */
 void cluster_local_containers_move(struct cluster_local_containers *locals, uint64_t pool,
                                    uint32_t container, enum cluster_local_state to);
 

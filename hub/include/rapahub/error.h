@@ -57,6 +57,9 @@ RAPAHUB_BEGIN_DECLS
     X(EUNSUPERVISED, -4170, 6, "the guest came by itself: its host does not start it",            \
       "stop and start it where it was started")                                                   \
     /* a host whose containers may be elsewhere: from -4300 */                                    \
+    X(ENETTIMEOUT, -4300, 5, "no node answered for the container in time", "try again")           \
+    X(EMAYBE, -4301, 9, "it may have run, and is not sent again",                                 \
+      "look at the state before it is called again")                                              \
     X(ENOTLOCAL, -4302, 6, "it is not in this host", "call it where it is, or without a loan")    \
     X(ENOPOOL, -4303, 3, "there is no such pool", "look at its name, or its number")              \
     X(EHOPS, -4304, 75, "the call was handed on too often: its container moves", "try again")     \

@@ -69,7 +69,7 @@ static void a_body_is_a_copy_and_good_until_the_next_step(void **state)
     assert_int_equal(cluster_effects_create(MOST, &queue), 0);
     for (int round = 0; round < 5; round++) {
         memset(body, round, sizeof body);
-        cluster_effects_add(queue, &(struct cluster_effect){.kind = CLUSTER_EFFECT_WAL,
+        cluster_effects_add(queue, &(struct cluster_effect){.kind = CLUSTER_EFFECT_ANSWER,
                                                             .body = {body, sizeof body}});
         memset(body, 0xff, sizeof body);
         cluster_effects_take(queue, 1, &effects);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/core/calls/receive.h"
+
+#include <rapahub/error.h>
+
+#include "hub/base/check.h"
+
+static void run(struct cluster_receive *receive, const struct cluster_dedup_call *call,
+                uint32_t payload, uint64_t deadline_ns, uint64_t id)
+{
+    struct cluster_payload_body body = cluster_payload_body(receive->payload, payload);
+    struct cluster_effect effect = {.id = id,
+                                    .at_ns = deadline_ns,
+                                    .pool = call->pool,
+                                    .method = call->method,
+                                    .uid = call->uid,
+                                    .payload = body.number,
+                                    .container = call->container,
+                                    .kind = CLUSTER_EFFECT_RUN,
+                                    .body = body.bytes};
+
+    cluster_effects_add(receive->effects, &effect);
+}
+
+/* The end of a run comes with the id of its effect, which leads to the admitted call. */
+static enum cluster_receive_outcome admit(struct cluster_receive *receive,
+                                          const struct cluster_dedup_call *call, uint32_t payload,
+                                          uint64_t deadline_ns)
+{
+    struct cluster_pending_question question = {.kind = CLUSTER_EFFECT_RUN};
+    uint64_t id;
+
+    if (cluster_effects_space(receive->effects) == 0 ||
+        cluster_pending_space(receive->pending) == 0 ||
+        cluster_dedup_admit(receive->dedup, call, &question.subject) < 0)
+        return CLUSTER_RECEIVED_BUSY;
+    id = cluster_pending_add(receive->pending, &question);
+    ENSURE(id != 0);
+    run(receive, call, payload, deadline_ns, id);
+    return CLUSTER_RECEIVED_RUNS;
+}
+
+void cluster_receive_call(struct cluster_receive *receive, const struct cluster_dedup_call *call,
+                          uint32_t payload, uint64_t deadline_ns,
+                          struct cluster_receive_result *out)
+{
+    *out = (struct cluster_receive_result){.outcome = CLUSTER_RECEIVED_REFUSED};
+    switch (cluster_dedup_look(receive->dedup, call, &out->answer)) {
+    case CLUSTER_VERDICT_NEW:
+        out->outcome = admit(receive, call, payload, deadline_ns);
+        return;
+    case CLUSTER_VERDICT_RUNNING:
+        out->outcome = CLUSTER_RECEIVED_RUNS;
+        return;
+    case CLUSTER_VERDICT_DONE:
+        out->outcome = CLUSTER_RECEIVED_ANSWERED;
+        return;
+    case CLUSTER_VERDICT_ENDED:
+        out->answer.status = RAPAHUB_ESTALE;
+        return;
+    case CLUSTER_VERDICT_LOST:
+    case CLUSTER_VERDICT_OTHER:
+    case CLUSTER_VERDICT_MAYBE:
+        out->answer.status = RAPAHUB_EMAYBE;
+        return;
+    }
+}
+
+uint64_t cluster_receive_end(struct cluster_receive *receive, uint64_t id,
+                             const struct cluster_dedup_answer *answer)
+{
+    struct cluster_payload_body body;
+    uint64_t number, asker = 0, weight = 0;
+
+    if (!cluster_pending_end(receive->pending, id, CLUSTER_EFFECT_RUN, &number))
+        return 0;
+    if (answer->payload != 0) {
+        body = cluster_payload_body(receive->payload, answer->payload);
+        weight = cluster_payload_weight(&body);
+    }
+    return cluster_dedup_end(receive->dedup, number, answer, weight, &asker) != 0 ? asker : 0;
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/core/calls/send.h"
+
+#include <stdlib.h>
+
+#include <rapahub/error.h>
+
+#include "cluster/core/base/index.h"
+#include "cluster/core/base/table.h"
+#include "cluster/core/base/timers.h"
+#include "hub/base/check.h"
+
+const struct hub_states cluster_send_states = {
+    "cluster.send",
+    {[CLUSTER_SEND_LOOKING] = {"LOOKING", HUB_TO(CLUSTER_SEND_PARKED) |
+                                              HUB_TO(CLUSTER_SEND_WAITING) |
+                                              HUB_TO(CLUSTER_SEND_RUNNING)},
+     [CLUSTER_SEND_PARKED] = {"PARKED", HUB_TO(CLUSTER_SEND_LOOKING)},
+     [CLUSTER_SEND_WAITING] = {"WAITING", HUB_TO(CLUSTER_SEND_LOOKING)},
+     [CLUSTER_SEND_RUNNING] = {"RUNNING", HUB_TO(CLUSTER_SEND_LOOKING)}}};
+
+struct call {
+    struct cluster_send_call asked;
+    struct cluster_pools_method method;
+    uint64_t timer;
+    uint32_t payload; /* place of its body */
+    uint32_t members; /* the first */
+    bool pinned;
+    bool single;    /* it has one member: its answer is the call's */
+    int32_t status; /* of the first member that failed */
+};
+
+struct member {
+    uint64_t id;      /* counts up; the place is its lower half */
+    uint64_t wait;    /* PARKED, WAITING: its id there */
+    uint64_t retry;   /* its id with those that are tried again; 0: it is not there */
+    uint64_t lineage; /* it ran in last, or the caller's */
+    uint32_t call, container;
+    bool maybe;              /* it may have run */
+    uint32_t next, previous; /* members of the same call */
+    uint32_t state;
+};
+
+struct cluster_send {
+    struct cluster_send_parts parts;
+    struct cluster_limits limits;
+    struct cluster_table calls, members;
+    struct cluster_index by_number;
+    struct cluster_timers *timers; /* deadlines */
+    uint64_t made;
+};
+
+int cluster_send_create(const struct cluster_limits *limits, const struct cluster_send_parts *parts,
+                        struct cluster_send **out)
+{
+    struct cluster_send *send = calloc(1, sizeof *send);
+
+    *out = send;
+    if (send) {
+        send->parts = *parts;
+        send->limits = *limits;
+        if (cluster_table_init(&send->calls, limits->calls, sizeof(struct call)) == 0 &&
+            cluster_table_init(&send->members, limits->calls, sizeof(struct member)) == 0 &&
+            cluster_index_init(&send->by_number, limits->calls, 0) == 0 &&
+            cluster_timers_create(limits->calls, &send->timers) == 0)
+            return 0;
+    }
+    cluster_send_release(out);
+    return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u open calls", limits->calls);
+}
+
+void cluster_send_release(struct cluster_send **send)
+{
+    if (*send) {
+        cluster_timers_release(&(*send)->timers);
+        cluster_index_fini(&(*send)->by_number);
+        cluster_table_fini(&(*send)->members);
+        cluster_table_fini(&(*send)->calls);
+    }
+    free(*send);
+    *send = NULL;
+}
+
+static struct call *call_at(const struct cluster_send *send, uint32_t place)
+{
+    return cluster_table_at(&send->calls, place);
+}
+
+static struct member *member_at(const struct cluster_send *send, uint32_t place)
+{
+    return cluster_table_at(&send->members, place);
+}
+
+/* Returns the place of a member that is open, or 0. */
+static uint32_t place_of(const struct cluster_send *send, uint64_t id)
+{
+    uint32_t place = (uint32_t)id;
+
+    return cluster_table_has(&send->members, place) && member_at(send, place)->id == id ? place : 0;
+}
+
+static void move(struct member *member, enum cluster_send_state to)
+{
+    CHECK(hub_states_may(&cluster_send_states, member->state, to));
+    member->state = to;
+}
+
+/* ---- ends ---- */
+
+static void tell(struct cluster_send *send, const struct call *call, uint8_t kind,
+                 uint32_t container, const struct cluster_dedup_answer *answer)
+{
+    struct cluster_payload_body body = {.number = 0};
+    struct cluster_effect effect = {.number = call->asked.number,
+                                    .pool = call->asked.pool,
+                                    .container = container,
+                                    .status = answer->status,
+                                    .application = answer->application,
+                                    .kind = kind};
+
+    if (answer->payload != 0)
+        body = cluster_payload_body(send->parts.receive.payload, answer->payload);
+    effect.payload = body.number;
+    effect.body = body.bytes;
+    cluster_effects_unreserve(send->parts.receive.effects, 1);
+    cluster_effects_add(send->parts.receive.effects, &effect);
+}
+
+/* Wherever the member waits, it leaves. A run goes on, and its end finds no asker. */
+static void remove_member(struct cluster_send *send, uint32_t place, uint64_t now_ns)
+{
+    struct member *member = member_at(send, place);
+    struct call *call = call_at(send, member->call);
+
+    if (member->state == CLUSTER_SEND_PARKED)
+        (void)cluster_parking_remove(send->parts.parking, member->wait);
+    if (member->retry != 0)
+        (void)cluster_retry_done(send->parts.retry, member->retry, now_ns);
+    *(member->previous != 0 ? &member_at(send, member->previous)->next : &call->members) =
+        member->next;
+    if (member->next != 0)
+        member_at(send, member->next)->previous = member->previous;
+    cluster_table_give(&send->members, place);
+}
+
+/* The place for its end is not needed. */
+static void drop_member(struct cluster_send *send, uint32_t place, uint64_t now_ns)
+{
+    cluster_effects_unreserve(send->parts.receive.effects, 1);
+    remove_member(send, place, now_ns);
+}
+
+static uint32_t hash_of(const struct cluster_send *send, uint64_t number)
+{
+    return cluster_index_hash(&send->by_number, number, 0, 0);
+}
+
+/* The caller is told, once: the call is gone after it. */
+static void end_call(struct cluster_send *send, uint32_t place, uint32_t container,
+                     const struct cluster_dedup_answer *answer, uint64_t now_ns)
+{
+    struct call *call = call_at(send, place);
+
+    while (call->members != 0)
+        drop_member(send, call->members, now_ns);
+    (void)cluster_timers_clear(send->timers, call->timer);
+    tell(send, call, CLUSTER_EFFECT_ANSWER, container, answer);
+    cluster_payload_drop(send->parts.receive.payload, call->payload);
+    cluster_index_remove(&send->by_number, hash_of(send, call->asked.number), place);
+    cluster_table_give(&send->calls, place);
+}
+
+static void end_member(struct cluster_send *send, uint32_t place,
+                       const struct cluster_dedup_answer *answer, uint64_t now_ns)
+{
+    uint32_t call_place = member_at(send, place)->call;
+    uint32_t container = member_at(send, place)->container;
+    struct call *call = call_at(send, call_place);
+    struct cluster_dedup_answer end = {.status = 0};
+
+    if (call->single) {
+        end_call(send, call_place, container, answer, now_ns);
+        return;
+    }
+    tell(send, call, CLUSTER_EFFECT_EACH, container, answer);
+    if (call->status == 0)
+        call->status = answer->status;
+    remove_member(send, place, now_ns);
+    end.status = call->status;
+    if (call->members == 0 || (call->status != 0 && !call->asked.collect))
+        end_call(send, call_place, container, &end, now_ns);
+}
+
+static void fail_member(struct cluster_send *send, uint32_t place, int status, uint64_t now_ns)
+{
+    end_member(send, place, &(struct cluster_dedup_answer){.status = status}, now_ns);
+}
+
+/* ---- a member looks for its container ---- */
+
+static void wait_for_turn(struct cluster_send *send, uint32_t place, uint64_t now_ns)
+{
+    struct member *member = member_at(send, place);
+    const struct call *call = call_at(send, member->call);
+    struct cluster_retry_call again = {
+        .flow = {call->asked.pool, call->asked.uid.origin, member->container, call->asked.order},
+        .number = member->id,
+        .bytes = sizeof *member,
+        .deadline_ns = CLUSTER_TIMERS_NEVER};
+    int status = 0;
+
+    if (member->retry != 0)
+        (void)cluster_retry_again(send->parts.retry, member->retry, now_ns);
+    else
+        status = cluster_retry_add(send->parts.retry, &again, now_ns, &member->retry);
+    if (status < 0)
+        fail_member(send, place, status, now_ns);
+    else
+        move(member, CLUSTER_SEND_WAITING);
+}
+
+/* It is not tried again while it is parked. */
+static void park(struct cluster_send *send, uint32_t place, uint64_t now_ns)
+{
+    struct member *member = member_at(send, place);
+    const struct call *call = call_at(send, member->call);
+    const struct cluster_parking_call parked = {
+        call->asked.pool, member->container, member->id,
+        call->single ? cluster_payload_weight(&call->asked.body) : sizeof *member};
+    int status = cluster_parking_park(send->parts.parking, &parked, &member->wait);
+
+    if (status < 0) {
+        fail_member(send, place, status, now_ns);
+        return;
+    }
+    move(member, CLUSTER_SEND_PARKED);
+    if (member->retry != 0)
+        (void)cluster_retry_done(send->parts.retry, member->retry, now_ns);
+    member->retry = 0;
+}
+
+static struct cluster_dedup_call dedup_call_of(const struct call *call, const struct member *member)
+{
+    return (struct cluster_dedup_call){.pool = call->asked.pool,
+                                       .container = member->container,
+                                       .uid = call->asked.uid,
+                                       .method = call->asked.method,
+                                       .digest = call->asked.digest,
+                                       .peer = call->asked.peer,
+                                       .done_below = call->asked.done_below,
+                                       .lineage = member->lineage,
+                                       .maybe = member->maybe,
+                                       .repeat = call->method.repeat,
+                                       .reserve = call->asked.reserve,
+                                       .asker = member->id};
+}
+
+static void receive(struct cluster_send *send, uint32_t place, uint64_t lineage, uint64_t now_ns)
+{
+    struct member *member = member_at(send, place);
+    const struct call *call = call_at(send, member->call);
+    const struct cluster_dedup_call asks = dedup_call_of(call, member);
+    struct cluster_receive_result result;
+
+    cluster_receive_call(&send->parts.receive, &asks, call->payload, call->asked.deadline_ns,
+                         &result);
+    if (result.outcome == CLUSTER_RECEIVED_BUSY) {
+        wait_for_turn(send, place, now_ns);
+        return;
+    }
+    if (result.outcome == CLUSTER_RECEIVED_RUNS) {
+        move(member, CLUSTER_SEND_RUNNING);
+        member->lineage = lineage;
+        if (member->retry != 0)
+            (void)cluster_retry_done(send->parts.retry, member->retry, now_ns);
+        member->retry = 0;
+        return;
+    }
+    end_member(send, place, &result.answer, now_ns);
+    if (result.answer.payload != 0)
+        cluster_payload_drop(send->parts.receive.payload, result.answer.payload);
+}
+
+static void look(struct cluster_send *send, uint32_t place, uint64_t now_ns)
+{
+    const struct member *member = member_at(send, place);
+    const struct call *call = call_at(send, member->call);
+    struct cluster_resolve_target target;
+    int status = cluster_resolve_target(&send->parts.resolve, call->asked.pool, member->container,
+                                        0, &target);
+
+    if (status < 0)
+        fail_member(send, place, status, now_ns);
+    else if (target.way == CLUSTER_WAY_RUN)
+        receive(send, place, target.lineage, now_ns);
+    else if (target.way == CLUSTER_WAY_WAIT)
+        park(send, place, now_ns);
+    else if (call->pinned)
+        fail_member(send, place, RAPAHUB_ENOTLOCAL, now_ns);
+    else
+        wait_for_turn(send, place, now_ns);
+}
+
+/* ---- a call ---- */
+
+static uint32_t find(const struct cluster_send *send, uint64_t number)
+{
+    struct cluster_index_cursor cursor;
+    uint32_t place = cluster_index_first(&send->by_number, hash_of(send, number), &cursor);
+
+    while (place != 0 && call_at(send, place)->asked.number != number)
+        place = cluster_index_next(&send->by_number, &cursor);
+    return place;
+}
+
+static void add_members(struct cluster_send *send, uint32_t call_place,
+                        const struct cluster_resolve_members *members)
+{
+    struct call *call = call_at(send, call_place);
+
+    for (uint32_t i = members->count; i-- > 0;) {
+        uint32_t place = cluster_table_take(&send->members);
+        struct member *member = member_at(send, place);
+
+        member->id = ++send->made << 32 | place;
+        member->call = call_place;
+        member->container = members->first + i;
+        member->lineage = call->asked.lineage;
+        member->maybe = call->asked.maybe;
+        member->next = call->members;
+        if (call->members != 0)
+            member_at(send, call->members)->previous = place;
+        call->members = place;
+    }
+}
+
+/* The call may end within: then so do the looks. */
+static void look_for_all(struct cluster_send *send, uint32_t call_place, uint64_t now_ns)
+{
+    uint32_t place = call_at(send, call_place)->members;
+    uint64_t next = member_at(send, place)->id;
+
+    while ((place = place_of(send, next)) != 0) {
+        uint32_t after = member_at(send, place)->next;
+
+        next = after != 0 ? member_at(send, after)->id : 0;
+        look(send, place, now_ns);
+    }
+}
+
+static int check(const struct cluster_send *send, const struct cluster_send_call *call,
+                 struct cluster_resolve_members *members, struct cluster_pools_method *method)
+{
+    const struct cluster_resolve *resolve = &send->parts.resolve;
+    int status = cluster_resolve_members(resolve, call->pool, &call->query, members);
+
+    if (status == 0)
+        status = cluster_resolve_method(resolve, call->pool, call->method, method);
+    if (status < 0)
+        return status;
+    if (find(send, call->number) != 0)
+        return rapahub_fail(RAPAHUB_EEXIST, "cluster.call.once", "a call with this number is open");
+    if (send->calls.count >= send->limits.calls ||
+        send->members.count + members->count > send->limits.calls ||
+        cluster_effects_space(send->parts.receive.effects) < members->count + 1)
+        return rapahub_fail(RAPAHUB_EBUSY, "cluster.call.bounds", "at most %u calls are open",
+                            send->limits.calls);
+    return 0;
+}
+
+int cluster_send_begin(struct cluster_send *send, const struct cluster_send_call *asked,
+                       uint64_t now_ns)
+{
+    struct cluster_resolve_members members;
+    struct cluster_pools_method method;
+    int status = check(send, asked, &members, &method);
+    uint32_t place, payload;
+    struct call *call;
+
+    if (status < 0)
+        return status;
+    payload = cluster_payload_keep(send->parts.receive.payload, &asked->body);
+    if (payload == 0)
+        return rapahub_fail(RAPAHUB_EBUSY, "cluster.call.bounds",
+                            "the limit is reached of the bodies that are kept");
+    place = cluster_table_take(&send->calls);
+    call = call_at(send, place);
+    *call = (struct call){.asked = *asked,
+                          .method = method,
+                          .payload = payload,
+                          .pinned = members.pinned,
+                          .single = asked->query.mode != CLUSTER_MODE_RANGE &&
+                                    asked->query.mode != CLUSTER_MODE_BROADCAST};
+    call->timer = cluster_timers_set(
+        send->timers, &(struct cluster_timer){.at_ns = asked->deadline_ns, .number = place});
+    cluster_index_put(&send->by_number, hash_of(send, asked->number), place);
+    add_members(send, place, &members);
+    cluster_effects_reserve(send->parts.receive.effects, members.count + 1);
+    look_for_all(send, place, now_ns);
+    return 0;
+}
+
+bool cluster_send_cancel(struct cluster_send *send, uint64_t number, uint64_t now_ns)
+{
+    const struct cluster_dedup_answer answer = {.status = RAPAHUB_ECANCELED};
+    uint32_t place = find(send, number);
+
+    if (place != 0)
+        end_call(send, place, 0, &answer, now_ns);
+    return place != 0;
+}
+
+void cluster_send_ended(struct cluster_send *send, uint64_t asker,
+                        const struct cluster_dedup_answer *answer, uint64_t now_ns)
+{
+    uint32_t place = place_of(send, asker);
+
+    if (place != 0)
+        end_member(send, place, answer, now_ns);
+}
+
+void cluster_send_down(struct cluster_send *send, uint64_t pool, uint32_t container,
+                       uint64_t now_ns)
+{
+    uint32_t place = 0;
+
+    while ((place = cluster_table_after(&send->members, place)) != 0) {
+        struct member *member = member_at(send, place);
+
+        if (member->state != CLUSTER_SEND_RUNNING || member->container != container ||
+            call_at(send, member->call)->asked.pool != pool)
+            continue;
+        member->maybe = true;
+        move(member, CLUSTER_SEND_LOOKING);
+        look(send, place, now_ns);
+    }
+}
+
+void cluster_send_changed(struct cluster_send *send, uint64_t pool, uint32_t container,
+                          uint64_t now_ns)
+{
+    uint32_t waiting = cluster_parking_figures(send->parts.parking, pool, container).calls;
+    uint64_t id;
+
+    while (waiting-- > 0 && cluster_parking_take(send->parts.parking, pool, container, &id)) {
+        uint32_t place = place_of(send, id);
+
+        CHECK(place != 0);
+        move(member_at(send, place), CLUSTER_SEND_LOOKING);
+        look(send, place, now_ns);
+    }
+    cluster_retry_hurry(send->parts.retry, pool, container, now_ns);
+}
+
+/* The deadline of a call comes before its attempts. */
+void cluster_send_tick(struct cluster_send *send, uint64_t now_ns)
+{
+    struct cluster_timer timer;
+    struct cluster_retry_due due;
+
+    while (cluster_timers_take(send->timers, now_ns, &timer)) {
+        struct cluster_dedup_answer over = {.status = RAPAHUB_ETIMEDOUT};
+        uint32_t place = (uint32_t)timer.number;
+        const struct call *call = call_at(send, place);
+
+        if (call->single && member_at(send, call->members)->state == CLUSTER_SEND_WAITING)
+            over.status = RAPAHUB_ENETTIMEOUT;
+        end_call(send, place, 0, &over, now_ns);
+    }
+    while (cluster_retry_take(send->parts.retry, now_ns, &due)) {
+        uint32_t place = place_of(send, due.number);
+
+        CHECK(place != 0 && !due.over);
+        move(member_at(send, place), CLUSTER_SEND_LOOKING);
+        look(send, place, now_ns);
+    }
+}
+
+uint64_t cluster_send_next(const struct cluster_send *send)
+{
+    uint64_t deadline = cluster_timers_next(send->timers);
+    uint64_t attempt = cluster_retry_next(send->parts.retry);
+
+    return deadline < attempt ? deadline : attempt;
+}
+
+struct cluster_send_figures cluster_send_figures(const struct cluster_send *send)
+{
+    return (struct cluster_send_figures){send->calls.count, send->members.count};
+}
