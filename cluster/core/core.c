@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/core/core.h"
+
+#include <stdlib.h>
+
+#include <rapahub/error.h>
+
+#include "cluster/core/base/timers.h"
+#include "cluster/core/dispatch.h"
+
+struct cluster_core {
+    struct cluster_dispatch parts;
+    uint64_t told_ns; /* the last timer that was asked for */
+};
+
+static int make_map(struct cluster_dispatch *parts)
+{
+    const struct cluster_limits *limits = &parts->limits;
+    struct hub_random *random = &parts->random;
+    int status = cluster_pools_create(limits->pools, hub_random_next(random), &parts->pools);
+
+    if (status == 0)
+        status = cluster_address_map_create(limits->entries, hub_random_next(random), &parts->map);
+    if (status == 0)
+        status = cluster_local_containers_create(limits->containers, hub_random_next(random),
+                                                 &parts->locals);
+    cluster_catch_up_init(&parts->catch_up, parts->map);
+    return status;
+}
+
+static int make_base(struct cluster_dispatch *parts)
+{
+    const struct cluster_limits *limits = &parts->limits;
+    int status = cluster_effects_create(limits->effects, &parts->effects);
+
+    if (status == 0)
+        status = cluster_payload_create(limits->payloads, parts->effects, &parts->payload);
+    if (status == 0)
+        status = cluster_pending_create(limits->calls, &parts->pending);
+    return status;
+}
+
+static int make_calls(struct cluster_dispatch *parts)
+{
+    const struct cluster_limits *limits = &parts->limits;
+    struct cluster_send_parts send = {
+        .resolve = {parts->pools, parts->map, parts->locals, parts->node},
+        .receive = {
+            .payload = parts->payload, .pending = parts->pending, .effects = parts->effects}};
+    int status = cluster_dedup_create(limits, hub_random_next(&parts->random), parts->payload,
+                                      &parts->dedup);
+
+    if (status == 0)
+        status = cluster_parking_create(limits, hub_random_next(&parts->random), &parts->parking);
+    if (status == 0)
+        status = cluster_retry_create(limits, &parts->random, &parts->retry);
+    if (status < 0)
+        return status;
+    send.receive.dedup = parts->dedup;
+    send.parking = parts->parking;
+    send.retry = parts->retry;
+    return cluster_send_create(limits, &send, &parts->send);
+}
+
+int cluster_core_create(const struct cluster_limits *limits, uint32_t node, uint64_t seed,
+                        struct cluster_core **out)
+{
+    struct cluster_core *core = calloc(1, sizeof *core);
+    int status;
+
+    *out = core;
+    if (!core)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a node");
+    core->parts.limits = *limits;
+    core->parts.node = node;
+    core->told_ns = CLUSTER_TIMERS_NEVER;
+    hub_random_init(&core->parts.random, seed);
+    status = make_base(&core->parts);
+    if (status == 0)
+        status = make_map(&core->parts);
+    if (status == 0)
+        status = make_calls(&core->parts);
+    if (status < 0)
+        cluster_core_release(out);
+    return status;
+}
+
+void cluster_core_release(struct cluster_core **core)
+{
+    if (*core) {
+        struct cluster_dispatch *parts = &(*core)->parts;
+
+        cluster_send_release(&parts->send);
+        cluster_retry_release(&parts->retry);
+        cluster_parking_release(&parts->parking);
+        cluster_dedup_release(&parts->dedup);
+        cluster_local_containers_release(&parts->locals);
+        cluster_address_map_release(&parts->map);
+        cluster_pools_release(&parts->pools);
+        cluster_pending_release(&parts->pending);
+        cluster_payload_release(&parts->payload);
+        cluster_effects_release(&parts->effects);
+    }
+    free(*core);
+    *core = NULL;
+}
+
+/* Asks for a reading of the map, or for the next step, unless that was asked for. */
+static void ask(struct cluster_core *core)
+{
+    struct cluster_dispatch *parts = &core->parts;
+    uint64_t next = cluster_send_next(parts->send);
+
+    if (parts->catch_up.state == CLUSTER_CATCH_UP_OUTDATED && !parts->reading &&
+        cluster_effects_space(parts->effects) > 0) {
+        cluster_effects_add(parts->effects, &(struct cluster_effect){.kind = CLUSTER_EFFECT_RANGE});
+        parts->reading = true;
+    }
+    if (next == core->told_ns || cluster_effects_space(parts->effects) == 0)
+        return;
+    core->told_ns = next;
+    if (next != CLUSTER_TIMERS_NEVER)
+        cluster_effects_add(parts->effects,
+                            &(struct cluster_effect){.kind = CLUSTER_EFFECT_TIMER, .at_ns = next});
+}
+
+int cluster_core_step(struct cluster_core *core, const struct cluster_event *event,
+                      struct cluster_effects *out)
+{
+    struct cluster_dispatch *parts = &core->parts;
+    int status;
+
+    if (event->now_ns > parts->now_ns)
+        parts->now_ns = event->now_ns;
+    if (parts->now_ns >= core->told_ns)
+        core->told_ns = CLUSTER_TIMERS_NEVER;
+    status = cluster_dispatch_event(parts, event);
+    cluster_send_tick(parts->send, parts->now_ns);
+    cluster_payload_say_dropped(parts->payload);
+    ask(core);
+    cluster_effects_take(parts->effects, parts->now_ns, out);
+    return status;
+}
+
+const struct cluster_dispatch *cluster_core_parts(const struct cluster_core *core)
+{
+    return &core->parts;
+}

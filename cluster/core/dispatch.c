@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/core/dispatch.h"
+
+#include <rapahub/error.h>
+
+#include "hub/base/check.h"
+
+static int tick(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    (void)core;
+    (void)event;
+    return 0;
+}
+
+static int take_pool(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    if (event->record)
+        return cluster_pools_put(core->pools, event->pool, event->revision, event->record);
+    cluster_pools_remove(core->pools, event->pool);
+    return 0;
+}
+
+/* ---- the map ---- */
+
+static void hand_on(struct cluster_dispatch *core, struct cluster_list changes)
+{
+    struct cluster_delta_change change;
+
+    while (cluster_delta_next(&changes, &change))
+        cluster_send_changed(core->send, change.pool, change.container, core->now_ns);
+}
+
+static int take_delta(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    struct cluster_delta delta;
+    int status = cluster_delta_read(event->delta, &delta);
+
+    if (status < 0)
+        return status;
+    if (cluster_catch_up_apply(&core->catch_up, event->revision, &delta) == CLUSTER_DELTA_APPLY)
+        hand_on(core, delta.changes);
+    return 0;
+}
+
+static int end_reading(struct cluster_dispatch *core, int status)
+{
+    core->reading = false;
+    if (core->catch_up.state == CLUSTER_CATCH_UP_READING)
+        cluster_catch_up_read_failed(&core->catch_up);
+    return status;
+}
+
+static int begin_reading(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    int status;
+
+    if (core->catch_up.state != CLUSTER_CATCH_UP_OUTDATED || !core->reading)
+        return rapahub_fail(RAPAHUB_ESTATE, "cluster.map.reading", "no reading was asked for");
+    status = cluster_catch_up_read(&core->catch_up, event->revision);
+    return status < 0 ? end_reading(core, status) : 0;
+}
+
+static int take_entry(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    int status;
+
+    if (core->catch_up.state != CLUSTER_CATCH_UP_READING)
+        return rapahub_fail(RAPAHUB_ESTATE, "cluster.map.reading", "no reading is under way");
+    status = cluster_catch_up_entry(&core->catch_up, event->pool, event->container, event->revision,
+                                    event->entry);
+    return status < 0 ? end_reading(core, status) : 0;
+}
+
+static int take_read(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    const struct cluster_address *address;
+    uint32_t place = 0;
+
+    if (core->catch_up.state != CLUSTER_CATCH_UP_READING || event->status < 0)
+        return end_reading(core, 0);
+    core->reading = false;
+    cluster_catch_up_read_end(&core->catch_up);
+    while ((address = cluster_address_map_after(core->map, &place)))
+        cluster_send_changed(core->send, address->pool, address->container, core->now_ns);
+    return 0;
+}
+
+/* ---- containers ---- */
+
+static const enum cluster_local_state states[] = {
+    [CLUSTER_CONTAINER_BEGINS] = CLUSTER_LOCAL_BEGINNING,
+    [CLUSTER_CONTAINER_SERVES] = CLUSTER_LOCAL_SERVING,
+    [CLUSTER_CONTAINER_HELD] = CLUSTER_LOCAL_HELD,
+    [CLUSTER_CONTAINER_DOWN] = CLUSTER_LOCAL_DOWN};
+
+static int begin_container(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    int status = cluster_local_containers_begin(core->locals, event->pool, event->container,
+                                                event->token, event->lineage);
+
+    if (status == 0)
+        status = cluster_dedup_begin(core->dedup, event->pool, event->container, event->lineage,
+                                     event->covered);
+    return status;
+}
+
+/* Its history of calls goes with it. Calls that ran in it look for it elsewhere. */
+static void remove_container(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    cluster_local_containers_remove(core->locals, event->pool, event->container);
+    cluster_dedup_forget(core->dedup, event->pool, event->container);
+    cluster_send_down(core->send, event->pool, event->container, core->now_ns);
+}
+
+static int change_container(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    const struct cluster_local_container *local =
+        cluster_local_containers_find(core->locals, event->pool, event->container);
+
+    if (event->change == CLUSTER_CONTAINER_BEGINS)
+        return begin_container(core, event);
+    if (!local || event->change >= CLUSTER_CONTAINER_CHANGES)
+        return rapahub_fail(RAPAHUB_ENOENT, "cluster.local.states", "it has no such container");
+    if (event->change == CLUSTER_CONTAINER_GONE) {
+        remove_container(core, event);
+    } else {
+        if (!hub_states_may(&cluster_local_states, local->state, states[event->change]))
+            return rapahub_fail(RAPAHUB_ESTATE, "cluster.local.states", "the container is %s",
+                                hub_states_name(&cluster_local_states, local->state));
+        cluster_local_containers_move(core->locals, event->pool, event->container,
+                                      states[event->change]);
+    }
+    if (event->change == CLUSTER_CONTAINER_DOWN)
+        cluster_send_down(core->send, event->pool, event->container, core->now_ns);
+    cluster_send_changed(core->send, event->pool, event->container, core->now_ns);
+    return 0;
+}
+
+/* ---- calls ---- */
+
+static int begin_call(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    return cluster_send_begin(core->send, event->call, core->now_ns);
+}
+
+static int cancel_call(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    return cluster_send_cancel(core->send, event->number, core->now_ns)
+               ? 0
+               : rapahub_fail(RAPAHUB_ENOENT, "cluster.call.once", "no such call is open");
+}
+
+/* A run that its guest did not survive has no answer: its container goes down, and that is told. */
+static int end_run(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    struct cluster_receive receive = {.dedup = core->dedup,
+                                      .payload = core->payload,
+                                      .pending = core->pending,
+                                      .effects = core->effects};
+    struct cluster_dedup_answer answer = {event->status, event->application,
+                                          cluster_payload_keep(core->payload, &event->body)};
+    uint64_t asker;
+
+    if (answer.payload == 0)
+        answer = (struct cluster_dedup_answer){.status = RAPAHUB_EMAYBE};
+    asker = cluster_receive_end(&receive, event->id, &answer);
+    if (asker != 0 && event->status != RAPAHUB_EDIED)
+        cluster_send_ended(core->send, asker, &answer, core->now_ns);
+    if (answer.payload != 0)
+        cluster_payload_drop(core->payload, answer.payload);
+    return 0;
+}
+
+static int (*const handlers[CLUSTER_EVENT_KINDS])(struct cluster_dispatch *core,
+                                                  const struct cluster_event *event) = {
+    [CLUSTER_EVENT_TICK] = tick,
+    [CLUSTER_EVENT_POOL] = take_pool,
+    [CLUSTER_EVENT_DELTA] = take_delta,
+    [CLUSTER_EVENT_READING] = begin_reading,
+    [CLUSTER_EVENT_ENTRY] = take_entry,
+    [CLUSTER_EVENT_READ] = take_read,
+    [CLUSTER_EVENT_CONTAINER] = change_container,
+    [CLUSTER_EVENT_CALL] = begin_call,
+    [CLUSTER_EVENT_CANCEL] = cancel_call,
+    [CLUSTER_EVENT_RUN] = end_run};
+
+int cluster_dispatch_event(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    CHECK(event->kind < CLUSTER_EVENT_KINDS);
+    return handlers[event->kind](core, event);
+}

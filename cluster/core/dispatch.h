@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dispatch: the parts of a core, and which of them an event concerns. */
+#ifndef CLUSTER_CORE_DISPATCH_H
+#define CLUSTER_CORE_DISPATCH_H
+
+#include <stdbool.h>
+
+#include "cluster/core/event.h"
+#include "cluster/core/map/catch_up.h"
+
+struct cluster_dispatch {
+    struct cluster_limits limits;
+    uint32_t node;
+    uint64_t now_ns;
+    struct hub_random random;
+    struct cluster_effects_queue *effects;
+    struct cluster_payload *payload;
+    struct cluster_pending *pending;
+    struct cluster_pools *pools;
+    struct cluster_address_map *map;
+    struct cluster_local_containers *locals;
+    struct cluster_catch_up catch_up;
+    struct cluster_dedup *dedup;
+    struct cluster_parking *parking;
+    struct cluster_retry *retry;
+    struct cluster_send *send;
+    bool reading; /* RANGE was asked for */
+};
+
+/* Hands an event to its part. A negative return says why it was refused; then nothing has happened,
+ * but for a failed reading, which is asked for again. */
+int cluster_dispatch_event(struct cluster_dispatch *core, const struct cluster_event *event);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <rapahub/error.h>
+
+#include "cluster/base/ids.h"
+#include "cluster/core/check.h"
+#include "cluster/core/core.h"
+#include "cluster/core/dispatch.h"
+#include "tests/unit/cluster-core/pool_records.h"
+
+#define POOL       UINT64_C(0x0000010000000000)
+#define CLIENT     (UINT64_C(1) << 63)
+#define CONTAINERS 3
+#define ONCE       7
+#define REPEATS    80
+#define SECOND     UINT64_C(1000000000)
+
+static struct cluster_effects effects;
+static struct pool_records records;
+static const uint64_t methods[] = {ONCE, REPEATS};
+
+static const struct cluster_limits small = {.pools = 2,
+                                            .entries = CONTAINERS,
+                                            .containers = CONTAINERS,
+                                            .calls = 8,
+                                            .payloads = 100,
+                                            .effects = 600,
+                                            .parked = 8,
+                                            .parked_container = 4,
+                                            .parked_bytes = 10000,
+                                            .parked_container_bytes = 4000,
+                                            .dedup = 40,
+                                            .dedup_container = 20,
+                                            .dedup_bytes = 60000,
+                                            .dedup_container_bytes = 20000,
+                                            .retries = 8,
+                                            .retry_bytes = 10000};
+
+static int tell(struct cluster_core *core, struct cluster_event event)
+{
+    int status = cluster_core_step(core, &event, &effects);
+
+    assert_null(cluster_check_core(cluster_core_parts(core)));
+    return status;
+}
+
+static struct cluster_core *open_core(void)
+{
+    const struct cluster_pool_method said = {.id = REPEATS, .repeat = true};
+    const struct pool_records_pool kv = {.name = "kv",
+                                         .containers = CONTAINERS,
+                                         .methods = methods,
+                                         .methods_count = 2,
+                                         .said = &said,
+                                         .said_count = 1};
+    struct cluster_core *core;
+
+    assert_int_equal(cluster_core_create(&small, 1, 5, &core), 0);
+    assert_int_equal(tell(core, (struct cluster_event){.kind = CLUSTER_EVENT_POOL,
+                                                       .pool = POOL,
+                                                       .revision = 1,
+                                                       .record = pool_records_of(&kv, &records)}),
+                     0);
+    return core;
+}
+
+static void change(struct cluster_core *core, uint32_t container, enum cluster_event_change to,
+                   uint32_t life)
+{
+    assert_int_equal(tell(core, (struct cluster_event){.kind = CLUSTER_EVENT_CONTAINER,
+                                                       .change = (uint8_t)to,
+                                                       .pool = POOL,
+                                                       .container = container,
+                                                       .token = cluster_ids_token(0, 1, life),
+                                                       .lineage = cluster_ids_lineage(1, life)}),
+                     0);
+}
+
+static void serve(struct cluster_core *core, uint32_t container, uint32_t life)
+{
+    change(core, container, CLUSTER_CONTAINER_BEGINS, life);
+    change(core, container, CLUSTER_CONTAINER_SERVES, life);
+}
+
+static int call(struct cluster_core *core, uint64_t number, uint8_t mode, uint64_t method)
+{
+    const struct cluster_send_call asked = {.number = number,
+                                            .pool = POOL,
+                                            .query = {.mode = mode},
+                                            .uid = {CLIENT, number},
+                                            .method = method,
+                                            .deadline_ns = SECOND,
+                                            .reserve = 100,
+                                            .body = {.bytes = {"hello", 5}}};
+
+    return tell(core, (struct cluster_event){.kind = CLUSTER_EVENT_CALL, .call = &asked});
+}
+
+/* Returns the effect of this kind, which is there as often as `times` says. */
+static const struct cluster_effect *effect_of(uint8_t kind, unsigned times)
+{
+    const struct cluster_effect *found = NULL;
+
+    for (uint32_t i = 0; i < effects.count; i++)
+        if (effects.effects[i].kind == kind) {
+            assert_true(times-- > 0);
+            found = &effects.effects[i];
+        }
+    assert_int_equal(times, 0);
+    return found;
+}
+
+static void end_run(struct cluster_core *core, uint64_t id, int status, const char *answer)
+{
+    assert_int_equal(
+        tell(core, (struct cluster_event){.kind = CLUSTER_EVENT_RUN,
+                                          .id = id,
+                                          .status = status,
+                                          .body = {.bytes = {answer, strlen(answer)}}}),
+        0);
+}
+
+static void answered(uint64_t number, int status, const char *answer)
+{
+    const struct cluster_effect *effect = effect_of(CLUSTER_EFFECT_ANSWER, 1);
+
+    assert_int_equal(effect->number, number);
+    assert_int_equal(effect->status, status);
+    assert_int_equal(effect->body.size, strlen(answer));
+    assert_memory_equal(effect->body.data, answer, strlen(answer));
+}
+
+/* r[verify cluster.call.once] */
+static void a_call_runs_and_its_caller_is_told_once(void **state)
+{
+    struct cluster_core *core = open_core();
+    const struct cluster_effect *run;
+    uint64_t id;
+
+    (void)state;
+    serve(core, 0, 0);
+    assert_int_equal(call(core, 3, CLUSTER_MODE_DIRECT, ONCE), 0);
+    run = effect_of(CLUSTER_EFFECT_RUN, 1);
+    id = run->id;
+    assert_int_equal(run->method, ONCE);
+    assert_int_equal(run->uid.number, 3);
+    assert_int_equal(run->at_ns, SECOND);
+    assert_memory_equal(run->body.data, "hello", 5);
+    assert_int_equal(call(core, 3, CLUSTER_MODE_DIRECT, ONCE), RAPAHUB_EEXIST);
+    end_run(core, id, 0, "world");
+    answered(3, 0, "world");
+    end_run(core, id, 0, "again");
+    (void)effect_of(CLUSTER_EFFECT_ANSWER, 0);
+    assert_int_equal(call(core, 3, CLUSTER_MODE_DIRECT, ONCE), 0);
+    (void)effect_of(CLUSTER_EFFECT_RUN, 0);
+    answered(3, 0, "world");
+    cluster_core_release(&core);
+}
+
+/* r[verify cluster.call.once] r[verify cluster.parking.order] */
+static void a_call_waits_while_its_container_does_not_serve(void **state)
+{
+    struct cluster_core *core = open_core();
+
+    (void)state;
+    change(core, 0, CLUSTER_CONTAINER_BEGINS, 0);
+    for (uint64_t i = 1; i <= 4; i++)
+        assert_int_equal(call(core, i, CLUSTER_MODE_DIRECT, ONCE), 0);
+    (void)effect_of(CLUSTER_EFFECT_RUN, 0);
+    assert_int_equal(call(core, 5, CLUSTER_MODE_DIRECT, ONCE), 0);
+    answered(5, RAPAHUB_EBUSY, "");
+    assert_int_equal(tell(core, (struct cluster_event){.kind = CLUSTER_EVENT_CANCEL, .number = 2}),
+                     0);
+    answered(2, RAPAHUB_ECANCELED, "");
+    assert_int_equal(tell(core, (struct cluster_event){.kind = CLUSTER_EVENT_CANCEL, .number = 2}),
+                     RAPAHUB_ENOENT);
+    change(core, 0, CLUSTER_CONTAINER_SERVES, 0);
+    assert_int_equal(effect_of(CLUSTER_EFFECT_RUN, 3)->uid.number, 4);
+    (void)tell(core, (struct cluster_event){.now_ns = SECOND});
+    assert_int_equal(effect_of(CLUSTER_EFFECT_ANSWER, 3)->status, RAPAHUB_ETIMEDOUT);
+    cluster_core_release(&core);
+}
+
+/* r[verify cluster.call.lineage] */
+static void a_call_whose_container_died_runs_again_only_if_it_may(void **state)
+{
+    struct cluster_core *core = open_core();
+
+    (void)state;
+    serve(core, 0, 0);
+    assert_int_equal(call(core, 1, CLUSTER_MODE_DIRECT, ONCE), 0);
+    assert_int_equal(call(core, 2, CLUSTER_MODE_DIRECT, REPEATS), 0);
+    change(core, 0, CLUSTER_CONTAINER_DOWN, 0);
+    (void)effect_of(CLUSTER_EFFECT_ANSWER, 0);
+    change(core, 0, CLUSTER_CONTAINER_BEGINS, 1);
+    change(core, 0, CLUSTER_CONTAINER_SERVES, 1);
+    answered(1, RAPAHUB_EMAYBE, "");
+    assert_int_equal(effect_of(CLUSTER_EFFECT_RUN, 1)->uid.number, 2);
+    cluster_core_release(&core);
+}
+
+/* r[verify cluster.call.once] r[verify cluster.resolve.query] */
+static void a_broadcast_tells_of_each_container(void **state)
+{
+    struct cluster_core *core = open_core();
+    uint64_t ids[CONTAINERS];
+
+    (void)state;
+    for (uint32_t i = 0; i < CONTAINERS; i++)
+        serve(core, i, 0);
+    assert_int_equal(call(core, 1, CLUSTER_MODE_BROADCAST, ONCE), 0);
+    (void)effect_of(CLUSTER_EFFECT_RUN, CONTAINERS);
+    for (uint32_t i = 0, n = 0; i < effects.count; i++)
+        if (effects.effects[i].kind == CLUSTER_EFFECT_RUN)
+            ids[n++] = effects.effects[i].id;
+    for (int i = 0; i < CONTAINERS; i++) {
+        (void)effect_of(CLUSTER_EFFECT_ANSWER, 0);
+        end_run(core, ids[i], 0, "one");
+        assert_memory_equal(effect_of(CLUSTER_EFFECT_EACH, 1)->body.data, "one", 3);
+    }
+    answered(1, 0, "");
+    assert_int_equal(call(core, 2, CLUSTER_MODE_BROADCAST, ONCE), 0);
+    for (uint32_t i = 0, n = 0; i < effects.count; i++)
+        if (effects.effects[i].kind == CLUSTER_EFFECT_RUN)
+            ids[n++] = effects.effects[i].id;
+    end_run(core, ids[1], -7, "");
+    answered(2, -7, "");
+    end_run(core, ids[0], 0, "");
+    (void)effect_of(CLUSTER_EFFECT_ANSWER, 0);
+    cluster_core_release(&core);
+}
+
+/* r[verify cluster.call.bounds] */
+static void calls_that_cannot_be_are_refused(void **state)
+{
+    struct cluster_core *core = open_core();
+
+    (void)state;
+    assert_int_equal(call(core, 1, CLUSTER_MODE_LOCAL, ONCE), RAPAHUB_ENOTLOCAL);
+    assert_int_equal(call(core, 1, CLUSTER_MODE_DIRECT, ONCE + 1), RAPAHUB_ENOMETHOD);
+    for (uint64_t i = 1; i <= small.calls; i++)
+        assert_int_equal(call(core, i, CLUSTER_MODE_DIRECT, ONCE), 0);
+    assert_int_equal(call(core, 100, CLUSTER_MODE_DIRECT, ONCE), RAPAHUB_EBUSY);
+    (void)tell(core, (struct cluster_event){.now_ns = SECOND});
+    assert_int_equal(effect_of(CLUSTER_EFFECT_ANSWER, small.calls)->status, RAPAHUB_ENETTIMEOUT);
+    assert_int_equal(cluster_payload_count(cluster_core_parts(core)->payload), 0);
+    cluster_core_release(&core);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_runs_and_its_caller_is_told_once),
+        cmocka_unit_test(a_call_waits_while_its_container_does_not_serve),
+        cmocka_unit_test(a_call_whose_container_died_runs_again_only_if_it_may),
+        cmocka_unit_test(a_broadcast_tells_of_each_container),
+        cmocka_unit_test(calls_that_cannot_be_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
