@@ -36,6 +36,10 @@ long_tests() {
         step "metastore, random $seed" build/release/tests/test_unit_cluster-metastore_random \
             --operations 100000 --seed "$seed"
     done
+    for seed in 1 2; do
+        RAPAHUB_TEST_SEED=$seed RAPAHUB_TEST_IMAGES=138304 step "crash images, log $seed" \
+            build/release/tests/test_unit_cluster-store_crash_log
+    done
     step 'metastore to bare SQLite' build/release/bench/store-bench build
     step 'supervision, lives' build/release/tests/test_simulation_lives --lives 200000 --seed "$RANDOM"
     step 'supervision, model' build/release/tests/test_simulation_model --steps 1000000 --seed 1
