@@ -39,6 +39,8 @@ long_tests() {
     for seed in 1 2; do
         RAPAHUB_TEST_SEED=$seed RAPAHUB_TEST_IMAGES=138304 step "crash images, log $seed" \
             build/release/tests/test_unit_cluster-store_crash_log
+        RAPAHUB_TEST_SEED=$seed RAPAHUB_TEST_IMAGES=138304 step "crash images, copies $seed" \
+            build/release/tests/test_unit_cluster-store_crash_copy
     done
     step 'metastore to bare SQLite' build/release/bench/store-bench build
     step 'supervision, lives' build/release/tests/test_simulation_lives --lives 200000 --seed "$RANDOM"
