@@ -16,8 +16,8 @@
 #include "hub/base/random.h"
 
 #define DISK_FILES_MAX   512
-#define DISK_NAMES_MAX   256
-#define DISK_PENDING_MAX 256
+#define DISK_NAMES_MAX   96
+#define DISK_PENDING_MAX 160
 #define DISK_SECTOR      512
 
 struct disk_file {

@@ -367,6 +367,43 @@ static void a_disk_that_fails_refuses_and_loses_nothing(void **state)
     }
 }
 
+/* Fails the call that is `calls` after now, while the change is kept. */
+static int keep_failing(struct stage *stage, int number, uint64_t calls, int code, bool on)
+{
+    int r;
+
+    stage->disk->fail_at = stage->disk->calls + calls;
+    stage->disk->fail_code = code;
+    stage->disk->fail_on = on;
+    r = keep(stage, number);
+    stage->disk->fail_at = 0;
+    return r;
+}
+
+/* r[verify cluster.copy.durable] */
+static void the_same_change_is_taken_again_only_by_a_good_file(void **state)
+{
+    struct stage *stage = *state;
+    int number = first_change(stage);
+    struct cluster_copy whole = stage->story.copies[number];
+
+    whole.base_token = whole.base_seq = 0;
+    assert_int_equal(keep(stage, number - 1), 0);
+    assert_int_equal(keep_failing(stage, number, 1, -ENOSPC, false), -ENOSPC);
+    assert_int_equal(keep(stage, number), 0); /* what was written of it is cut off */
+    assert_int_equal(cluster_copy_file_remove(&stage->file), 0);
+    assert_int_equal(keep(stage, number - 1), 0);
+    assert_int_equal(keep_failing(stage, number, 1, -ENOSPC, true), -ENOSPC);
+    assert_int_equal(keep(stage, number), 1); /* it could not be cut off */
+    assert_int_equal(cluster_copy_file_remove(&stage->file), 0);
+    assert_int_equal(keep(stage, number - 1), 0);
+    assert_int_equal(keep_failing(stage, number, 2, -EIO, false), -EIO);
+    assert_int_equal(keep(stage, number), 1);
+    assert_false(stage->disk->misused);
+    assert_int_equal(cluster_copy_file_write(&stage->file, &whole), 0);
+    assert_int_equal(keep(stage, number + 1), 0);
+}
+
 static void count_found(void *user, uint64_t pool, uint32_t container)
 {
     assert_int_equal(pool, COPY_STAGE_POOL);
@@ -409,6 +446,7 @@ int main(void)
         TEST(a_state_that_looks_like_a_copy_is_no_copy),
         TEST(a_file_that_is_removed_leaves_room_for_any_copy),
         cmocka_unit_test(a_disk_that_fails_refuses_and_loses_nothing),
+        TEST(the_same_change_is_taken_again_only_by_a_good_file),
         TEST(files_of_other_names_are_not_listed),
     };
 

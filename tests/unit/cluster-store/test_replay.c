@@ -320,10 +320,15 @@ static void what_was_replayed_is_durable(void **state)
     struct stage *stage = *state;
     const struct cluster_files *files = &stage->disk->files;
     int fd = files->open(files, 0, stage->name[stage->segments], O_RDWR, 0);
-    uint8_t *bytes = bytes_of(stage, stage->segments);
+    size_t at = place_of(stage, stage->segments, LOG_RECORDS),
+           size = place_of(stage, stage->segments, -1) - at;
     struct hub_random random;
+    uint8_t last[CLUSTER_WAL_RECORD_SIZE_MAX];
 
-    assert_int_equal(files->write(files, fd, bytes, LOG_SEGMENT_SIZE, 0), LOG_SEGMENT_SIZE);
+    assert_int_equal(files->read(files, fd, last, size, at), size);
+    memset(bytes_of(stage, stage->segments) + at, 0, size);
+    memset(stage->disk->file[fd]->durable + at, 0, size);
+    assert_int_equal(files->write(files, fd, last, size, at), size);
     is_whole(stage, LOG_RECORDS);
     hub_random_init(&random, 3);
     for (int i = 0; i < 50; i++) {
@@ -333,6 +338,88 @@ static void what_was_replayed_is_durable(void **state)
         assert_true(log_stage_has(&stage->story, &found, LOG_RECORDS));
         disk_free(image);
     }
+}
+
+/* r[verify cluster.wal.tail] */
+static void a_segment_that_begins_with_another_record_puts_the_log_aside(void **state)
+{
+    struct stage *stage = *state;
+    uint8_t *bytes = bytes_of(stage, stage->segments);
+    uint32_t checksum;
+
+    bytes[40] ^= 1; /* the revision of its first record */
+    checksum = hub_crc32c(0, bytes, 48);
+    memcpy(bytes + 48, &checksum, 4);
+    is_put_aside(stage);
+}
+
+/* A segment that was begun after it shows that the damaged record had been synced.
+ * r[verify cluster.wal.tail] */
+static void damage_before_a_segment_without_records_puts_the_log_aside(void **state)
+{
+    struct stage *stage = *state;
+    const struct cluster_files *files = &stage->disk->files;
+    struct cluster_wal_segment header = {.node = 7, .boot = 1, .uuid = {1, 2, 3}};
+    char name[CLUSTER_FILES_NAME_MAX];
+    uint8_t bytes[CLUSTER_WAL_RECORD_SEGMENT];
+    int fd;
+
+    header.first = stage->story.records[LOG_RECORDS].revision + 1;
+    cluster_wal_record_put_segment(&header, bytes);
+    cluster_segments_name((uint64_t)stage->segments + 1, name);
+    fd = files->open(files, 0, name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    assert_int_equal(cluster_files_write(files, fd, bytes, sizeof bytes, 0), 0);
+    is_whole(stage, LOG_RECORDS);
+    bytes_of(stage, stage->segments)[place_of(stage, stage->segments, LOG_RECORDS) + 50] ^= 4;
+    is_put_aside(stage);
+}
+
+struct watch {
+    struct stage *stage;
+    struct hub_random random;
+    int images;
+};
+
+static void look_at_image(void *user)
+{
+    struct watch *watch = user;
+
+    for (int kind = DISK_KILLED; kind <= DISK_TORN; kind++) {
+        struct disk *image = disk_after(watch->stage->disk, kind, &watch->random);
+        struct log_found found = log_stage_read(image);
+
+        watch->images++;
+        assert_int_equal(found.code, 0);
+        assert_int_equal(found.replay.revision, 0);
+        disk_free(image);
+    }
+}
+
+/* A map that is older than what was told must not be taken for the newest.
+ * r[verify cluster.wal.tail] */
+static void no_crash_while_a_log_is_put_aside_leaves_the_beginning_of_it(void **state)
+{
+    struct stage *stage = *state;
+    struct watch watch = {.stage = stage};
+    size_t at = place_of(stage, stage->segments, LOG_RECORDS - 1);
+
+    hub_random_init(&watch.random, 8);
+    bytes_of(stage, stage->segments)[at + 50] ^= 4;
+    stage->disk->step = look_at_image;
+    stage->disk->user = &watch;
+    is_put_aside(stage);
+    stage->disk->step = NULL;
+    assert_true(watch.images >= 4 * stage->segments);
+}
+
+/* r[verify cluster.wal.snapshot] */
+static void an_older_snapshot_leaves_the_segments_after_it(void **state)
+{
+    struct stage *stage = *state;
+
+    assert_int_equal(log_stage_snapshot(&stage->story, &stage->log, stage->last[2]), 0);
+    is_whole(stage, LOG_RECORDS);
+    assert_int_equal(disk_count(stage->disk, 0, ".bin"), stage->segments - 1);
 }
 
 static int refuse_the_third(void *user, const struct cluster_wal_record *record)
@@ -373,6 +460,10 @@ int main(void)
         TEST(the_log_of_another_node_is_left_as_it_is),
         TEST(a_log_of_a_later_release_is_left_as_it_is),
         TEST(what_was_replayed_is_durable),
+        TEST(a_segment_that_begins_with_another_record_puts_the_log_aside),
+        TEST(damage_before_a_segment_without_records_puts_the_log_aside),
+        TEST(no_crash_while_a_log_is_put_aside_leaves_the_beginning_of_it),
+        TEST(an_older_snapshot_leaves_the_segments_after_it),
         TEST(the_failure_of_the_map_ends_the_reading),
     };
 

@@ -170,6 +170,23 @@ static void a_file_whose_sync_failed_is_left_for_a_new_one(void **state)
     assert_int_equal(read_now(stage), 3);
 }
 
+/* r[verify cluster.wal.space] */
+static void a_full_disk_is_no_reason_for_another_file(void **state)
+{
+    struct stage *stage = *state;
+
+    assert_int_equal(append(stage, 1), 0);
+    assert_int_equal(cluster_wal_sync(&stage->wal), 0);
+    assert_int_equal(append(stage, 2), 0);
+    stage->disk->fail_at = stage->disk->calls + 1; /* the write */
+    stage->disk->fail_code = -ENOSPC;
+    assert_int_equal(cluster_wal_sync(&stage->wal), RAPAHUB_ENOSPC);
+    assert_int_equal(read_now(stage), 1);
+    assert_int_equal(cluster_wal_sync(&stage->wal), 0);
+    assert_int_equal(disk_count(stage->disk, 0, ".bin"), 1);
+    assert_int_equal(read_now(stage), 2);
+}
+
 static void a_log_with_impossible_options_is_refused(void **state)
 {
     struct stage *stage = *state;
@@ -197,6 +214,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_full_segment_is_followed_by_another, begin, end),
         cmocka_unit_test_setup_teardown(a_snapshot_is_wanted_after_four_segments, begin, end),
         cmocka_unit_test_setup_teardown(a_file_whose_sync_failed_is_left_for_a_new_one, begin, end),
+        cmocka_unit_test_setup_teardown(a_full_disk_is_no_reason_for_another_file, begin, end),
         cmocka_unit_test_setup_teardown(a_log_with_impossible_options_is_refused, begin, end),
     };
 
