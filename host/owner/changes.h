@@ -20,9 +20,13 @@ struct host_listener {
     void *user;
 };
 
+#define HOST_CHANGES_NAMES 64
+
 struct host_changes {
     struct hub_list listeners; /* owner */
     struct hub_a32 told;       /* 1: a change was told, and no listener called for it; any thread */
+    /* how many changes were told by name, for each hash of a name; any thread */
+    struct hub_a32 named[HOST_CHANGES_NAMES];
 };
 
 void host_changes_init(struct host_changes *changes);
@@ -32,9 +36,18 @@ void host_changes_init(struct host_changes *changes);
 void host_changes_listen(struct host_changes *changes, struct host_listener *listener);
 void host_changes_forget(struct host_listener *listener);
 
+/* Owner: says whether there is a listener. */
+bool host_changes_is_heard(const struct host_changes *changes);
+
 /* Tells that there was a change. The owner's loop is woken, unless the owner itself tells it in a
  * turn, which calls the listeners before it ends. Any thread. */
 void host_changes_tell(struct host_owner *host);
+
+/* Does the same for a change that has a name. host_changes_of returns how many were told with this
+ * name, and with some others: another number than before says that one may have been. Any thread.
+ */
+void host_changes_tell_of(struct host_owner *host, const void *name);
+uint32_t host_changes_of(const struct host_changes *changes, const void *name);
 
 /* Owner, at the end of a turn: calls the listeners if a change was told. Returns how many calls
  * there were. A change that a listener causes is told in the same turn; endless ones are left to

@@ -45,7 +45,7 @@ void host_guest_show(struct host_guest *guest, enum host_guest_state state, bool
 
 void host_guest_tell(const struct host_guest *guest)
 {
-    if (guest->upgrade)
+    if (host_changes_is_heard(&guest->host->owner.changes))
         host_changes_tell(&guest->host->owner);
 }
 

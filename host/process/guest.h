@@ -150,8 +150,8 @@ struct host_guest *host_guest_find(struct host_process *host, struct rapahub_gue
  * for a change. Owner. */
 void host_guest_move(struct host_guest *guest, enum host_guest_state to, const char *why);
 
-/* Tells its upgrade, if one is running, that its state or its life has changed: see
- * owner/changes.h. host_guest_move and host_guest_show do so. Owner. */
+/* Tells those that listen, if any do, that its state or its life has changed: see owner/changes.h.
+ * host_guest_move and host_guest_show do so. Owner. */
 void host_guest_tell(const struct host_guest *guest);
 
 /* Says whether it has a life that serves, even if it gets no new calls now. Owner, or under a lock

@@ -159,6 +159,31 @@ static void one_may_end_any_listener(void **state)
     bare_close(&host);
 }
 
+static void a_change_with_a_name_is_counted_and_heard(void **state)
+{
+    const char name = 0;
+    struct host_owner host;
+    uint32_t before;
+    struct ear ear;
+
+    (void)state;
+    bare_open(&host);
+    assert_false(host_changes_is_heard(&host.changes));
+    listen(&host, &ear);
+    assert_true(host_changes_is_heard(&host.changes));
+    before = host_changes_of(&host.changes, &name);
+    host_changes_tell(&host);
+    assert_int_equal(host_changes_of(&host.changes, &name), before);
+    host_changes_tell_of(&host, &name);
+    host_changes_tell_of(&host, &name);
+    assert_int_equal(host_changes_of(&host.changes, &name), before + 2);
+    assert_int_equal(host_changes_serve(&host), 1);
+    assert_int_equal(ear.heard, 1);
+    host_changes_forget(&ear.listener);
+    assert_false(host_changes_is_heard(&host.changes));
+    bare_close(&host);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +193,7 @@ int main(void)
         cmocka_unit_test(another_thread_wakes_it_even_if_a_change_was_told),
         cmocka_unit_test(what_a_listener_changes_is_told_in_the_same_turn),
         cmocka_unit_test(one_may_end_any_listener),
+        cmocka_unit_test(a_change_with_a_name_is_counted_and_heard),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,24 +95,34 @@ static void a_change_of_state_is_seen_by_calls_and_by_those_who_wait(void **stat
     close_bench(bench);
 }
 
-static void an_upgrade_is_told_of_each_change_of_its_guests(void **state)
+static void on_change(void *user)
 {
+    (void)user;
+}
+
+static void those_that_listen_are_told_of_each_change_of_a_guest(void **state)
+{
+    struct host_listener listener = {.on_change = on_change};
     struct bench *bench = open_bench();
     struct host_owner *owner = &bench->host.owner;
 
     (void)state;
-    owner->depth = 1;                                     /* it need not be woken */
-    bench->second.upgrade = (struct host_upgrade *)bench; /* never looked at */
+    owner->depth = 1; /* it need not be woken */
+    host_changes_init(&owner->changes);
     host_guest_move(&bench->first, HOST_GUEST_STARTING, "");
     host_guest_show(&bench->first, HOST_GUEST_READY, false);
     host_guest_tell(&bench->first);
-    assert_int_equal(hub_exchange(&owner->changes.told, 0), 0);
+    assert_int_equal(hub_exchange(&owner->changes.told, 0), 0); /* nobody listens */
+    host_changes_listen(&owner->changes, &listener);
     host_guest_move(&bench->second, HOST_GUEST_STARTING, "");
     assert_int_equal(hub_exchange(&owner->changes.told, 0), 1);
     host_guest_show(&bench->second, HOST_GUEST_READY, false);
     assert_int_equal(hub_exchange(&owner->changes.told, 0), 1);
     host_guest_tell(&bench->second);
     assert_int_equal(hub_exchange(&owner->changes.told, 0), 1);
+    host_changes_forget(&listener);
+    host_guest_tell(&bench->second);
+    assert_int_equal(hub_exchange(&owner->changes.told, 0), 0);
     close_bench(bench);
 }
 
@@ -160,7 +170,7 @@ int main(void)
         cmocka_unit_test(only_the_whole_id_leads_to_a_guest),
         cmocka_unit_test(one_that_never_lived_is_not_found),
         cmocka_unit_test(a_change_of_state_is_seen_by_calls_and_by_those_who_wait),
-        cmocka_unit_test(an_upgrade_is_told_of_each_change_of_its_guests),
+        cmocka_unit_test(those_that_listen_are_told_of_each_change_of_a_guest),
         cmocka_unit_test(a_status_tells_the_state_in_a_word),
     };
 
