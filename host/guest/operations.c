@@ -222,9 +222,12 @@ int rapahub_child_stop_async(struct rapahub_host *host, struct rapahub_child_id 
 {
     const struct operation operation = {child, timeout_ns, .how = host_supervisor_stop};
 
-    return host_detached_make(
-        HOST_OWNER(host),
-        &(const struct host_detached_plan){&down, &operation, sizeof operation, on_done, user});
+    return host_detached_make(HOST_OWNER(host),
+                              &(const struct host_detached_plan){.task = &down,
+                                                                 .argument = &operation,
+                                                                 .size = sizeof operation,
+                                                                 .on_done = on_done,
+                                                                 .user = user});
 }
 
 int rapahub_child_renew_async(struct rapahub_host *host, struct rapahub_child_id child,
@@ -232,7 +235,10 @@ int rapahub_child_renew_async(struct rapahub_host *host, struct rapahub_child_id
 {
     const struct operation operation = {child, timeout_ns, .how = renew};
 
-    return host_detached_make(
-        HOST_OWNER(host),
-        &(const struct host_detached_plan){&up, &operation, sizeof operation, on_done, user});
+    return host_detached_make(HOST_OWNER(host),
+                              &(const struct host_detached_plan){.task = &up,
+                                                                 .argument = &operation,
+                                                                 .size = sizeof operation,
+                                                                 .on_done = on_done,
+                                                                 .user = user});
 }

@@ -74,8 +74,12 @@ int rapahub_host_stop_async(struct rapahub_host *host, struct rapahub_guest_id g
 {
     const struct stop stop = {.id = guest};
 
-    return host_detached_make(HOST_OWNER(host), &(const struct host_detached_plan){
-                                                    &task, &stop, sizeof stop, on_done, user});
+    return host_detached_make(HOST_OWNER(host),
+                              &(const struct host_detached_plan){.task = &task,
+                                                                 .argument = &stop,
+                                                                 .size = sizeof stop,
+                                                                 .on_done = on_done,
+                                                                 .user = user});
 }
 
 static int run_kill(struct host_owner *owner, void *argument)

@@ -15,6 +15,7 @@ struct made {
     struct host_detached detached;
     rapahub_on_done *on_done;
     void *user;
+    const void *(*result)(const void *argument); /* NULL: on_done is given none */
     alignas(max_align_t) uint8_t argument[];
 };
 
@@ -60,12 +61,12 @@ static void on_made_over(struct host_detached *detached, int r)
 {
     struct made *made = HUB_LIST_ITEM(&detached->link, struct made, detached.link);
 
-    made->on_done(made->user, r, NULL);
+    made->on_done(made->user, r, r == 0 && made->result ? made->result(made->argument) : NULL);
     free(made);
 }
 
-/* Ends the tasks that are not over in time. Only tasks with memory of their own are ended: calls
- * may still refer to an upgrade that is not over. */
+/* Ends the tasks that are not over in time. Only those that were made are ended: the others are
+ * upgrades, and calls may still refer to one that is not over. */
 static void end_late(struct host_owner *host)
 {
     HUB_LIST_EACH (&host->detached, link) {
@@ -123,9 +124,12 @@ int host_detached_make(struct host_owner *host, const struct host_detached_plan 
     memcpy(made->argument, plan->argument, plan->size);
     made->on_done = plan->on_done;
     made->user = plan->user;
+    made->result = plan->result;
     made->detached = (struct host_detached){
         .task = plan->task, .argument = made->argument, .on_over = on_made_over};
-    r = host_detached_begin(host, &made->detached);
+    r = plan->in_turn_until_ns != 0
+            ? host_detached_begin_in_turn(host, &made->detached, plan->in_turn_until_ns)
+            : host_detached_begin(host, &made->detached);
     if (r < 0)
         free(made);
     return r;

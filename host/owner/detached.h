@@ -28,14 +28,18 @@ int host_detached_begin_in_turn(struct host_owner *host, struct host_detached *d
                                 uint64_t deadline_ns);
 
 /* The same, with memory of its own and a copy of the argument. on_done is a callback of the host:
- * it runs once, with NULL as its result, unless this function fails. Allowed on the same threads as
- * host_threads_run. */
+ * it runs once, unless this function fails. Nothing may refer to the argument after the task's end:
+ * with the host it ends in any case. Allowed on the same threads as host_threads_run, or as
+ * host_detached_begin_in_turn. */
 struct host_detached_plan {
     const struct host_threads_task *task;
     const void *argument;
     size_t size; /* bytes of the argument */
     rapahub_on_done *on_done;
     void *user;
+    /* what on_done is given by a task that has not failed; NULL: nothing */
+    const void *(*result)(const void *argument);
+    uint64_t in_turn_until_ns; /* it may begin in a turn, until then; 0: between turns only */
 };
 int host_detached_make(struct host_owner *host, const struct host_detached_plan *plan);
 

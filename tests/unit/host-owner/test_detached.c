@@ -244,6 +244,53 @@ static void a_copy_of_its_argument_lasts_until_it_is_told(void **state)
     bare_close(&host);
 }
 
+static void on_result(void *user, int code, const void *result)
+{
+    struct work *told = user;
+
+    told->told++;
+    told->code = code;
+    told->settle = result ? *(const unsigned *)result : 0;
+}
+
+static const void *result_of(const void *argument)
+{
+    return &((const struct work *)argument)->settle;
+}
+
+static int end_well(struct host_owner *host, void *argument)
+{
+    (void)host;
+    return ((const struct work *)argument)->code;
+}
+
+/* It may begin in a turn, and in a callback. */
+static void the_result_of_one_that_has_not_failed_is_told(void **state)
+{
+    static const struct host_threads_task task_of = {begin_made, is_over, end_well};
+    struct work work = {.settle = 5, .over = true}, told = {0};
+    struct host_detached_plan plan = plan_of(&work, &told);
+    struct host_owner host;
+
+    (void)state;
+    bare_open(&host);
+    plan.task = &task_of;
+    plan.on_done = on_result;
+    plan.result = result_of;
+    host.callbacks = 1;
+    assert_int_equal(host_detached_make(&host, &plan), RAPAHUB_ESTATE);
+    plan.in_turn_until_ns = hub_clock_after(HUB_SECOND);
+    assert_int_equal(host_detached_make(&host, &plan), 0);
+    host.callbacks = 0;
+    assert_int_equal(host_detached_settle(&host), 1);
+    assert_true(told.told == 1 && told.code == 0 && told.settle == 5);
+    work.code = -9;
+    assert_int_equal(host_detached_make(&host, &plan), 0);
+    assert_int_equal(host_detached_settle(&host), 1);
+    assert_true(told.told == 2 && told.code == -9 && told.settle == 0);
+    bare_close(&host);
+}
+
 static int turns_left, turn_result;
 static struct work *ends_in_the_last;
 
@@ -315,6 +362,7 @@ int main(void)
         cmocka_unit_test(only_one_that_is_over_makes_a_turn_come),
         cmocka_unit_test(outside_of_turns_its_timers_are_armed_when_it_begins),
         cmocka_unit_test(a_copy_of_its_argument_lasts_until_it_is_told),
+        cmocka_unit_test(the_result_of_one_that_has_not_failed_is_told),
         cmocka_unit_test(the_end_of_the_host_waits_for_those_under_way),
         cmocka_unit_test(where_no_turn_is_possible_those_that_were_made_end_at_once),
     };
