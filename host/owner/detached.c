@@ -84,6 +84,7 @@ void host_detached_end_all(struct host_owner *host)
     uint64_t deadline = hub_clock_after(END_MOST);
     int r = 0;
 
+    host->ends = true; /* the end of a task may begin the next one, for ever */
     while (r >= 0 && !hub_list_empty(&host->detached) && hub_clock_left(deadline) > 0)
         r = host_wait_until(host, deadline);
     end_late(host);
@@ -92,7 +93,8 @@ void host_detached_end_all(struct host_owner *host)
 static int run_begin(struct host_owner *host, void *argument)
 {
     struct host_detached *detached = argument;
-    int r = detached->task->begin(host, detached->argument);
+    int r = host->ends ? rapahub_fail(RAPAHUB_ESTALE, "", "the host ends")
+                       : detached->task->begin(host, detached->argument);
 
     if (r < 0)
         return r;

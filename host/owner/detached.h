@@ -51,7 +51,7 @@ int host_detached_settle(struct host_owner *host);
 void host_detached_rouse(struct host_owner *host);
 
 /* Owner, as the host ends and all guests have ended that can be killed: waits at most 2 s for the
- * tasks to end, and then ends the rest. */
+ * tasks to end, and then ends the rest. None begins any more: RAPAHUB_ESTALE. */
 void host_detached_end_all(struct host_owner *host);
 
 #endif

@@ -23,6 +23,7 @@ struct host_owner {
     struct host_events events;
     struct host_changes changes;
     struct hub_list detached;       /* tasks that no thread waits for */
+    bool ends;                      /* no such task begins any more */
     const struct host_turns *turns; /* the functions for waiting; constant */
     uint32_t depth;                 /* nested turns */
     uint32_t nested;                /* requests served during waits, without a turn */

@@ -317,6 +317,9 @@ static void the_end_of_the_host_waits_for_those_under_way(void **state)
     turns_left = turn_result = 0;
     host_detached_end_all(&host); /* there is none */
     assert_int_equal(turns_left, 0);
+    assert_int_equal(begin(&host, &tracked), RAPAHUB_ESTALE);
+    assert_int_equal(tracked.work.begun, 0);
+    host.ends = false;
     assert_int_equal(begin(&host, &tracked), 0);
     turns_left = 3;
     ends_in_the_last = &tracked.work;
