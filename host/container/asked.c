@@ -64,10 +64,36 @@ int host_asked_try(struct host_asked *asked, struct rapahub_container_id target)
 
 void host_asked_drop(struct host_asked *asked)
 {
+    if (asked->claimed)
+        asked->container->moving = false;
+    asked->claimed = false;
     if (asked->life)
         host_life_drop(asked->life);
     if (asked->container)
         host_route_uncount(asked->host, asked->container);
     asked->life = NULL;
     asked->container = NULL;
+}
+
+int host_asked_check_closed(const struct host_asked *asked)
+{
+    char id[HOST_CONTAINERS_ID_SIZE];
+
+    if (asked->container->state == HOST_CONTAINER_PLUGGED ||
+        asked->container->state == HOST_CONTAINER_HELD)
+        return 0;
+    return rapahub_fail(RAPAHUB_ESTATE, "", "container %s is not plugged",
+                        host_containers_print(asked->container->id, id));
+}
+
+/* The guest keeps a single output of a container, and a single input. */
+int host_asked_claim(struct host_asked *asked)
+{
+    char id[HOST_CONTAINERS_ID_SIZE];
+
+    if (asked->container->moving)
+        return rapahub_fail(RAPAHUB_EBUSY, "", "the state of container %s is moved already",
+                            host_containers_print(asked->container->id, id));
+    asked->container->moving = asked->claimed = true;
+    return 0;
 }

@@ -7,10 +7,6 @@
 #include <rapahub/lifecycle.h>
 
 #include "host/container/asked.h"
-#include "host/owner/loop.h"
-#include "host/owner/threads.h"
-#include "host/owner/verdict.h"
-#include "hub/wire/lifecycle.h"
 
 struct host_call;
 
@@ -23,21 +19,6 @@ struct host_container_lifecycle_begin {
 };
 int host_container_lifecycle_begin(struct host_call *host,
                                    const struct host_container_lifecycle_begin *begin);
-
-/* The same without a state, as a task that no turn waits for. The argument is such a struct, zeroed
- * except for its first three members; the options are copied at the begin. It must stay where it is
- * until the end of the task. */
-struct host_container_lifecycle_beginning {
-    struct rapahub_guest_id guest;
-    const struct rapahub_container_options *options;
-    enum rapahub_begin how;
-    uint64_t timeout_ns;     /* 0: the call time-out of the host */
-    struct host_asked asked; /* the rest is set by the task */
-    struct host_timer timer; /* asks again if there was no space */
-    struct host_verdict verdict;
-    bool over;
-};
-extern const struct host_threads_task host_container_lifecycle_beginning_task;
 
 /* Adds a container to a guest that is down. It begins in the guest's next life. */
 int host_container_lifecycle_keep(struct host_guest *guest,

@@ -1,36 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lifecycle_async: the steps of <rapahub/lifecycle.h> whose end a callback reports. Any thread. */
-#include <stdlib.h>
-
 #include <rapahub/error.h>
 #include <rapahub/lifecycle.h>
 
 #include "host/call/call.h"
-#include "host/container/container_lifecycle.h"
+#include "host/container/beginning.h"
+#include "host/container/state_step.h"
 #include "host/container/step.h"
 #include "host/owner/detached.h"
 #include "host/owner/forked.h"
 #include "hub/base/clock.h"
 
-struct pending {
-    struct host_detached detached;
-    struct host_step step;
-    struct host_container_lifecycle_beginning beginning; /* instead of a step */
-    rapahub_on_done *on_done;
-    void *user;
-    bool has_result;
-};
+/* A step moves a state, may move one, or has none to move. */
+enum state { NO_STATE, MAYBE_STATE, STATE };
 
-static void on_over(struct host_detached *detached, int r)
+static int check_state(const struct rapahub_pieces *pieces, enum state state)
 {
-    struct pending *pending = HUB_LIST_ITEM(&detached->link, struct pending, detached.link);
-
-    pending->on_done(pending->user, r,
-                     r == 0 && pending->has_result ? &pending->step.number : NULL);
-    free(pending);
+    if (pieces && state == NO_STATE)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "this step moves no state");
+    if (pieces ? !pieces->piece : state == STATE)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a step that moves a state needs its pieces");
+    return 0;
 }
 
-static int check(const struct rapahub_host *host, const struct rapahub_step *asked)
+static int check(const struct rapahub_host *host, const struct rapahub_step *asked,
+                 enum state state)
 {
     int r = host_forked_check(HOST_OWNER((struct rapahub_host *)(uintptr_t)host));
 
@@ -42,34 +36,45 @@ static int check(const struct rapahub_host *host, const struct rapahub_step *ask
         if (asked->reserved[i] != 0)
             return rapahub_fail(RAPAHUB_EINVAL, "",
                                 "the step asks for something this release does not know");
-    return 0;
+    return check_state(asked->state, state);
 }
 
-/* Begins the step in the next turn at the latest: it changes no life, so it may begin in a turn. */
-static int begin(struct rapahub_host *host, const struct rapahub_step *asked, struct host_step step)
+static struct rapahub_pieces pieces_of(const struct rapahub_step *asked)
 {
-    struct pending *pending;
-    int r = check(host, asked);
+    return asked->state ? *asked->state : (struct rapahub_pieces){NULL, NULL};
+}
+
+/* Begins a task, in the next turn at the latest: it changes no life, so it may begin in a turn. */
+static int begin(struct rapahub_host *host, const struct rapahub_step *asked,
+                 struct host_detached_plan plan)
+{
+    plan.on_done = asked->on_done;
+    plan.user = asked->user;
+    plan.in_turn_until_ns = hub_clock_after(HOST_PROCESS(host)->options.call_timeout_ns);
+    return host_detached_make(HOST_OWNER(host), &plan);
+}
+
+static const void *number_of(const void *argument)
+{
+    return &((const struct host_step *)argument)->number;
+}
+
+static int begin_step(struct rapahub_host *host, const struct rapahub_step *asked,
+                      struct host_step step)
+{
+    bool has_result = step.kind == HOST_STEP_ASK &&
+                      hub_lifecycle_table[step.method].types[0]->kind != RAPAHUB_KIND_VOID;
+    int r = check(host, asked, NO_STATE);
 
     if (r < 0)
         return r;
-    pending = calloc(1, sizeof *pending);
-    if (!pending)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a step of a container");
     step.target = asked->target;
     step.timeout_ns = asked->timeout_ns;
-    pending->step = step;
-    pending->on_done = asked->on_done;
-    pending->user = asked->user;
-    pending->has_result = step.kind == HOST_STEP_ASK &&
-                          hub_lifecycle_table[step.method].types[0]->kind != RAPAHUB_KIND_VOID;
-    pending->detached = (struct host_detached){
-        .task = &host_step_task, .argument = &pending->step, .on_over = on_over};
-    r = host_detached_begin_in_turn(HOST_OWNER(host), &pending->detached,
-                                    hub_clock_after(HOST_PROCESS(host)->options.call_timeout_ns));
-    if (r < 0)
-        free(pending);
-    return r;
+    return begin(host, asked,
+                 (struct host_detached_plan){.task = &host_step_task,
+                                             .argument = &step,
+                                             .size = sizeof step,
+                                             .result = has_result ? number_of : NULL});
 }
 
 int rapahub_host_begin_async(struct rapahub_host *host, const struct rapahub_step *step,
@@ -77,42 +82,85 @@ int rapahub_host_begin_async(struct rapahub_host *host, const struct rapahub_ste
                              const struct rapahub_container_options *options,
                              enum rapahub_begin how)
 {
-    struct pending *pending;
-    int r = check(host, step);
+    struct host_beginning beginning = {.guest = guest, .options = options, .how = how};
+    int r = check(host, step, MAYBE_STATE);
 
     if (r < 0)
         return r;
-    pending = calloc(1, sizeof *pending);
-    if (!pending)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the begin of a container");
-    pending->on_done = step->on_done;
-    pending->user = step->user;
-    pending->beginning = (struct host_container_lifecycle_beginning){
-        .guest = guest, .options = options, .how = how, .timeout_ns = step->timeout_ns};
-    pending->detached = (struct host_detached){.task = &host_container_lifecycle_beginning_task,
-                                               .argument = &pending->beginning,
-                                               .on_over = on_over};
-    r = host_detached_begin_in_turn(HOST_OWNER(host), &pending->detached,
-                                    hub_clock_after(HOST_PROCESS(host)->options.call_timeout_ns));
+    beginning.timeout_ns = step->timeout_ns;
+    beginning.pieces = pieces_of(step);
+    return begin(host, step,
+                 (struct host_detached_plan){.task = &host_beginning_task,
+                                             .argument = &beginning,
+                                             .size = sizeof beginning});
+}
+
+/* ---- states ---- */
+
+static const void *whole_of(const void *argument)
+{
+    return &((const struct host_state_step *)argument)->whole;
+}
+
+static int move_state(struct rapahub_host *host, const struct rapahub_step *asked,
+                      enum hub_lifecycle_method method)
+{
+    struct host_state_step step = {.method = method};
+    int r = check(host, asked, STATE);
+
     if (r < 0)
-        free(pending);
+        return r;
+    step.target = asked->target;
+    step.timeout_ns = asked->timeout_ns;
+    step.pieces = pieces_of(asked);
+    return begin(host, asked,
+                 (struct host_detached_plan){
+                     .task = &host_state_step_task,
+                     .argument = &step,
+                     .size = sizeof step,
+                     .result = method == HUB_LIFECYCLE_SAVE_CHANGES ? whole_of : NULL});
+}
+
+int rapahub_host_save_async(struct rapahub_host *host, const struct rapahub_step *step)
+{
+    return move_state(host, step, HUB_LIFECYCLE_SAVE);
+}
+
+int rapahub_host_save_changes_async(struct rapahub_host *host, const struct rapahub_step *step)
+{
+    return move_state(host, step, HUB_LIFECYCLE_SAVE_CHANGES);
+}
+
+int rapahub_host_load_changes_async(struct rapahub_host *host, const struct rapahub_step *step)
+{
+    return move_state(host, step, HUB_LIFECYCLE_LOAD_CHANGES);
+}
+
+int rapahub_host_go_on(struct rapahub_host *host, void *user)
+{
+    int r = host_forked_check(HOST_OWNER(host));
+
+    if (r == 0)
+        host_changes_tell_of(HOST_OWNER(host), user);
     return r;
 }
+
+/* ---- other steps ---- */
 
 int rapahub_host_plug_async(struct rapahub_host *host, const struct rapahub_step *step,
                             bool plugged)
 {
-    return begin(host, step, (struct host_step){.kind = HOST_STEP_PLUG, .plugged = plugged});
+    return begin_step(host, step, (struct host_step){.kind = HOST_STEP_PLUG, .plugged = plugged});
 }
 
 int rapahub_host_drain_async(struct rapahub_host *host, const struct rapahub_step *step)
 {
-    return begin(host, step, (struct host_step){.kind = HOST_STEP_DRAIN});
+    return begin_step(host, step, (struct host_step){.kind = HOST_STEP_DRAIN});
 }
 
 int rapahub_host_remove_async(struct rapahub_host *host, const struct rapahub_step *step)
 {
-    return begin(host, step, (struct host_step){.kind = HOST_STEP_REMOVE});
+    return begin_step(host, step, (struct host_step){.kind = HOST_STEP_REMOVE});
 }
 
 int rapahub_host_ask_async(struct rapahub_host *host, const struct rapahub_step *step,
@@ -129,9 +177,10 @@ int rapahub_host_ask_async(struct rapahub_host *host, const struct rapahub_step 
     if (!question || (unsigned)question->kind > RAPAHUB_QUESTION_HEALTH ||
         question->reserved[0] != 0 || question->reserved[1] != 0)
         return rapahub_fail(RAPAHUB_EINVAL, "", "this release knows no such question");
-    return begin(host, step,
-                 (struct host_step){.method = methods[question->kind],
-                                    .node = question->node.number,
-                                    .lost = {question->lost.pool.major, question->lost.pool.minor,
-                                             question->lost.container}});
+    return begin_step(
+        host, step,
+        (struct host_step){.method = methods[question->kind],
+                           .node = question->node.number,
+                           .lost = {question->lost.pool.major, question->lost.pool.minor,
+                                    question->lost.container}});
 }

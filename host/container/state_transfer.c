@@ -3,55 +3,15 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <rapahub/error.h>
 
 #include "host/call/call.h"
 #include "host/call/request.h"
+#include "host/container/state_head.h"
 #include "hub/base/clock.h"
 #include "hub/base/crc32c.h"
 #include "hub/base/own.h"
-
-#define MAGIC      "RAPAHUBS"
-#define CHANGES    "RAPAHUBC"
-#define FORMAT     1
-#define PIECE_ROOM 128 /* bytes of a message beside a piece */
-
-struct head {
-    char magic[8];
-    uint32_t format, version;
-    uint64_t size;
-    uint32_t checksum, reserved;
-};
-_Static_assert(sizeof(struct head) == 32, "head of a saved state");
-
-static size_t piece_size(const struct host_call *host)
-{
-    size_t room = host->process.options.limits.payload_max;
-
-    room = room > 2 * PIECE_ROOM ? room - PIECE_ROOM : room / 2;
-    return room < HUB_LIFECYCLE_PIECE ? room : HUB_LIFECYCLE_PIECE;
-}
-
-static int damaged(const char *what)
-{
-    return rapahub_fail(RAPAHUB_EABI, "", "the saved state is not valid: %s", what);
-}
-
-/* r[impl sec.state.size] */
-int host_state_transfer_check_size(const char *guest, const struct host_container *container,
-                                   uint64_t size)
-{
-    char id[HOST_CONTAINERS_ID_SIZE];
-
-    if (size <= RAPAHUB_STATE_MAX)
-        return 0;
-    return rapahub_fail(RAPAHUB_EMSGSIZE, "sec.state.size",
-                        "%s: the state of container %s has %" PRIu64 " bytes, and one has at most "
-                        "%" PRIu64 " (RAPAHUB_STATE_MAX); keep less in it, or use more containers",
-                        guest, host_containers_print(container->id, id), size, RAPAHUB_STATE_MAX);
-}
 
 static int be_late(const struct host_state_transfer *moves, const char *done)
 {
@@ -109,7 +69,7 @@ static int write_pieces(struct host_state_transfer *moves, const struct hub_save
         r = ask(moves, (struct host_request_question){HUB_LIFECYCLE_READ, arguments, &piece, 0},
                 "saved");
         if (r == 0 && (piece.size == 0 || piece.size > saved->size - at))
-            return damaged("the guest sent other bytes than it announced");
+            return host_state_head_refuse("the guest sent other bytes than it announced");
         if (r == 0) {
             checksum = hub_crc32c(checksum, piece.data, piece.size);
             at += piece.size;
@@ -117,20 +77,17 @@ static int write_pieces(struct host_state_transfer *moves, const struct hub_save
         }
     }
     if (r == 0 && checksum != saved->checksum)
-        return damaged("its checksum differs");
+        return host_state_head_refuse("its checksum differs");
     return r;
 }
 
-static int write_all(struct host_state_transfer *moves, const char *magic,
-                     const struct hub_saved *saved, struct rapahub_sink *to)
+static int write_all(struct host_state_transfer *moves, bool changes, const struct hub_saved *saved,
+                     struct rapahub_sink *to)
 {
-    struct head head = {.format = FORMAT,
-                        .version = saved->version,
-                        .size = saved->size,
-                        .checksum = saved->checksum};
-    int r = host_state_transfer_check_size(moves->life->name, moves->container, saved->size);
+    struct host_state_head head;
+    int r = host_state_head_check_size(moves->life->name, moves->container, saved->size);
 
-    memcpy(head.magic, magic, sizeof head.magic);
+    host_state_head_make(saved, changes, &head);
     if (r == 0)
         r = put(moves, to, &head, sizeof head);
     return r < 0 ? r : write_pieces(moves, saved, to);
@@ -143,7 +100,7 @@ int host_state_transfer_save(struct host_state_transfer *moves, struct rapahub_s
     int r = ask(moves, (struct host_request_question){HUB_LIFECYCLE_SAVE, arguments, &saved, 0},
                 "saved");
 
-    return r < 0 ? r : write_all(moves, MAGIC, &saved, to);
+    return r < 0 ? r : write_all(moves, false, &saved, to);
 }
 
 int host_state_transfer_save_changes(struct host_state_transfer *moves, struct rapahub_sink *to,
@@ -161,27 +118,13 @@ int host_state_transfer_save_changes(struct host_state_transfer *moves, struct r
         return r;
     *whole = changes.whole;
     saved = (struct hub_saved){changes.size, changes.version, changes.checksum};
-    return write_all(moves, changes.whole ? MAGIC : CHANGES, &saved, to);
+    return write_all(moves, !changes.whole, &saved, to);
 }
 
-static int read_head(struct host_state_transfer *moves, const char *magic,
-                     struct rapahub_source *from, struct head *out)
-{
-    int r = get(moves, from, out, sizeof *out);
-
-    if (r < 0)
-        return r;
-    if (memcmp(out->magic, magic, sizeof out->magic) != 0)
-        return damaged("it does not begin as one");
-    if (out->format != FORMAT)
-        return rapahub_fail(RAPAHUB_EABI, "", "the saved state has format %" PRIu32, out->format);
-    return host_state_transfer_check_size(moves->life->name, moves->container, out->size);
-}
-
-static int read_pieces(struct host_state_transfer *moves, const struct head *head,
+static int read_pieces(struct host_state_transfer *moves, const struct host_state_head *head,
                        struct rapahub_source *from)
 {
-    size_t most = piece_size(moves->host);
+    size_t most = host_state_head_piece(moves->host);
     OWN(hub_memory) void *data = malloc(most);
     uint32_t checksum = 0;
     int r = data ? 0 : rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a piece of a state");
@@ -199,17 +142,20 @@ static int read_pieces(struct host_state_transfer *moves, const struct head *hea
                 "loaded");
     }
     if (r == 0 && checksum != head->checksum)
-        return damaged("its checksum differs");
+        return host_state_head_refuse("its checksum differs");
     return r;
 }
 
-static int load(struct host_state_transfer *moves, const char *magic,
-                enum hub_lifecycle_method method, struct rapahub_source *from)
+static int load(struct host_state_transfer *moves, bool changes, struct rapahub_source *from)
 {
-    struct head head;
+    const enum hub_lifecycle_method method =
+        changes ? HUB_LIFECYCLE_LOAD_CHANGES : HUB_LIFECYCLE_LOAD;
+    struct host_state_head head;
     const void *const arguments[] = {&moves->container->handle, &head.version, NULL};
-    int r = read_head(moves, magic, from, &head);
+    int r = get(moves, from, &head, sizeof head);
 
+    if (r == 0)
+        r = host_state_head_check(&head, changes, moves->life->name, moves->container);
     if (r == 0)
         r = read_pieces(moves, &head, from);
     return r < 0 ? r
@@ -218,7 +164,7 @@ static int load(struct host_state_transfer *moves, const char *magic,
 
 int host_state_transfer_load(struct host_state_transfer *moves, struct rapahub_source *from)
 {
-    return load(moves, MAGIC, HUB_LIFECYCLE_LOAD, from);
+    return load(moves, false, from);
 }
 
 /* An earlier stream may have ended early, and left pieces. */
@@ -229,5 +175,5 @@ int host_state_transfer_load_changes(struct host_state_transfer *moves, struct r
     int r = ask(moves, (struct host_request_question){HUB_LIFECYCLE_WRITE, arguments, NULL, 0},
                 "loaded");
 
-    return r < 0 ? r : load(moves, CHANGES, HUB_LIFECYCLE_LOAD_CHANGES, from);
+    return r < 0 ? r : load(moves, true, from);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* state_transfer: a container's state as a stream of bytes, out of a guest and into one. The stream
- * begins with a head of 32 bytes, little-endian: "RAPAHUBS", u32 1, u32 version of the state, u64
- * size, u32 CRC32C of the bytes, u32 0. Owner. */
+/* state_transfer: a container's state as a stream of bytes, out of a guest and into one, for a
+ * caller that waits. The stream begins with a head, see state_head.h. Owner. */
 #ifndef HOST_CONTAINER_STATE_TRANSFER_H
 #define HOST_CONTAINER_STATE_TRANSFER_H
 
@@ -35,10 +34,5 @@ int host_state_transfer_save_changes(struct host_state_transfer *moves, struct r
                                      bool *whole);
 int host_state_transfer_load_changes(struct host_state_transfer *moves,
                                      struct rapahub_source *from);
-
-/* Returns -EMSGSIZE with its diagnosis if a state of `size` bytes is larger than allowed; else 0.
- * Any thread. */
-int host_state_transfer_check_size(const char *guest, const struct host_container *container,
-                                   uint64_t size);
 
 #endif

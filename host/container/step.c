@@ -31,6 +31,7 @@ static void finish(struct host_step *step, int r)
         host_verdict_take(&step->verdict, r);
     if (container && !container->gated)
         host_containers_await(container, false);
+    host_question_drop(&step->question);
     host_asked_drop(&step->asked);
     host_loop_clear(&step->timer);
     host_changes_forget(&step->listener);
@@ -193,10 +194,8 @@ static int result_of(struct host_step *step, int code, struct hub_answer *answer
 static void on_answered(void *user, int code, struct hub_answer *answer)
 {
     struct host_step *step = user;
-    int r;
+    int r = result_of(step, code, answer);
 
-    step->awaiting = false;
-    r = result_of(step, code, answer);
     if (r < 0)
         host_verdict_take(&step->verdict, r);
     r = settle(step, r);
@@ -223,10 +222,9 @@ static int send(struct host_step *step)
         .done = on_answered,
         .user = step,
         .deadline_ns = step->kind == HOST_STEP_DRAIN && deadline < least ? least : deadline};
-    int r = host_request_send(step->asked.life, &message);
+    int r = host_question_ask(&step->question, step->asked.life, &message);
 
-    step->awaiting = r == 0;
-    return r;
+    return r > 0 ? 0 : r;
 }
 
 /* ---- the task ---- */
@@ -259,7 +257,7 @@ static void go_on(struct host_step *step)
 {
     int r;
 
-    if (step->over || step->awaiting)
+    if (step->over || host_question_is_open(&step->question))
         return;
     r = step->asked.container ? 0 : find(step);
     if (r == 0) {

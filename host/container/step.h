@@ -7,13 +7,13 @@
 #define HOST_CONTAINER_STEP_H
 
 #include "host/container/asked.h"
+#include "host/container/question.h"
 #include "host/owner/changes.h"
 #include "host/owner/loop.h"
 #include "host/owner/threads.h"
 #include "host/owner/verdict.h"
 #include "hub/wire/lifecycle.h"
 
-struct hub_answer;
 struct host_step;
 
 enum host_step_kind {
@@ -40,8 +40,8 @@ struct host_step {
     struct host_timer timer;
     struct host_listener listener;
     struct host_verdict verdict;
-    bool closed;   /* PLUG has closed the container here */
-    bool awaiting; /* a question is not answered yet, and refers to this step */
+    struct host_question question;
+    bool closed; /* PLUG has closed the container here */
     bool over;
 };
 

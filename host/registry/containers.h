@@ -44,9 +44,10 @@ struct host_container {
     char *pool_name;
     struct rapahub_bytes params; /* its own copy */
     bool routed;                 /* its calls go to the router: host/call/router.h */
-    bool plugged;                /* kept across a restart; owner, as the next three */
+    bool plugged;                /* kept across a restart; owner, as the next four */
     bool on_hold;                /* rapahub_host_hold; kept across a restart */
     bool gated;                  /* its guest is being replaced */
+    bool moving;                 /* its state goes in or out, by a step of its life */
     bool sealed;           /* no call is open since it was closed: from now on no chain passes */
     bool is_new;           /* it has not begun in any life yet; owner */
     bool managed;          /* under the lease of the host; begun again by who manages it */

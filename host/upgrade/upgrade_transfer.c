@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "host/call/request.h"
-#include "host/container/state_transfer.h"
+#include "host/container/state_head.h"
 #include "host/observe/observe.h"
 #include "hub/base/clock.h"
 #include "hub/base/crc32c.h"
@@ -296,7 +296,7 @@ static void on_saved(void *user, int code, struct hub_answer *answer)
     if (!is_answered(upgrade, HOST_UPGRADE_SAVING, code, upgrade->from) ||
         !take(upgrade, upgrade->from, answer, HUB_LIFECYCLE_SAVE, &upgrade->saved))
         return;
-    r = host_state_transfer_check_size(upgrade->guest->name, current(upgrade), upgrade->saved.size);
+    r = host_state_head_check_size(upgrade->guest->name, current(upgrade), upgrade->saved.size);
     if (r < 0)
         upgrade->events->fails(upgrade, r);
     else

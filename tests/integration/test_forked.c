@@ -202,6 +202,10 @@ TRY(rapahub_host_plug_async, rapahub_host_plug_async(s->host, &step, true))
 TRY(rapahub_host_drain_async, rapahub_host_drain_async(s->host, &step))
 TRY(rapahub_host_remove_async, rapahub_host_remove_async(s->host, &step))
 TRY(rapahub_host_ask_async, rapahub_host_ask_async(s->host, &step, &question))
+TRY(rapahub_host_save_async, rapahub_host_save_async(s->host, &step))
+TRY(rapahub_host_save_changes_async, rapahub_host_save_changes_async(s->host, &step))
+TRY(rapahub_host_load_changes_async, rapahub_host_load_changes_async(s->host, &step))
+TRY(rapahub_host_go_on, rapahub_host_go_on(s->host, NULL))
 TRY(rapahub_host_supervisor, rapahub_host_supervisor(s->host, &out.supervisor))
 TRY(rapahub_host_children, rapahub_host_children(s->host, visit_child, NULL))
 TRY(rapahub_host_upgrade, rapahub_host_upgrade(s->host, s->guest, &upgrade, &out.upgrade))
@@ -293,6 +297,10 @@ static const struct {
     ENTRY(rapahub_host_drain_async),
     ENTRY(rapahub_host_remove_async),
     ENTRY(rapahub_host_ask_async),
+    ENTRY(rapahub_host_save_async),
+    ENTRY(rapahub_host_save_changes_async),
+    ENTRY(rapahub_host_load_changes_async),
+    ENTRY(rapahub_host_go_on),
     ENTRY(rapahub_host_supervisor),
     ENTRY(rapahub_host_children),
     ENTRY(rapahub_host_upgrade),

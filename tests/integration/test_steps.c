@@ -239,10 +239,51 @@ static void each_step_ends_with_its_host(void **state)
     }
 }
 
+/* Nothing else happens that it could hear of. r[verify cluster.step] */
+static void a_step_goes_on_as_soon_as_its_container_is_begun_again(void **state)
+{
+    const struct rapahub_container_options options = {
+        .id = here, .pool_name = "test", .managed = true};
+    const struct rapahub_question question = {.kind = RAPAHUB_QUESTION_HEALTH};
+    struct hosting on;
+    struct ends ends;
+
+    (void)state;
+    open_counter(&on, &ends, &at_once);
+    (void)await_guest(&on);
+    assert_done(rapahub_host_begin(on.host, on.guest, &options, RAPAHUB_BEGIN_INIT, NULL));
+    for (int i = 0; i < 3; i++) {
+        struct end end = {&ends, 0};
+        const struct rapahub_step step = {
+            .target = here, .timeout_ns = 30000 * MS, .on_done = on_done, .user = &end};
+        unsigned ready = __atomic_load_n(&on.told.ready, __ATOMIC_RELAXED);
+        uint64_t began;
+
+        ends.codes[0] = 1;
+        ends.count = STEPS - 1;
+        assert_done(rapahub_host_kill(on.host, on.guest));
+        while (__atomic_load_n(&on.told.ready, __ATOMIC_RELAXED) == ready)
+            pause_ns(MS);
+        (void)await_guest(&on);
+        assert_done(rapahub_host_ask_async(on.host, &step, &question));
+        pause_ns(20 * MS);
+        pthread_mutex_lock(&ends.lock);
+        assert_int_equal(ends.count, STEPS - 1);
+        pthread_mutex_unlock(&ends.lock);
+        began = now_ms();
+        assert_done(rapahub_host_begin(on.host, on.guest, &options, RAPAHUB_BEGIN_RESTART, NULL));
+        await_all(&ends);
+        assert_int_equal(ends.codes[0], 0);
+        assert_in_range(now_ms() - began, 0, 10000);
+    }
+    close_counter(&on, &ends);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_step_ends_with_its_host),
+        cmocka_unit_test(a_step_goes_on_as_soon_as_its_container_is_begun_again),
         cmocka_unit_test(each_step_ends_once_whenever_its_guest_is_killed),
         cmocka_unit_test(each_step_ends_at_its_time_if_its_guest_is_stopped),
     };

@@ -91,25 +91,60 @@ RAPAHUB_API_CHECKED int rapahub_host_health(struct rapahub_host *host,
 RAPAHUB_API_CHECKED int rapahub_host_remove_container(struct rapahub_host *host,
                                                       struct rapahub_container_id target);
 
+/* A state that goes out of a container or into one, without a wait, in pieces of at most 60 KiB:
+ * together the bytes of rapahub_host_save. `piece` is a callback of the host: it runs on the owner,
+ * many times, must not wait, and may begin steps and call containers.
+ *
+ * Out: `data` are the next `size` bytes, valid until it returns; after the last ones it is called
+ * once with size 0. It returns 0, and has taken them all. In: it fills in at most `size` bytes, at
+ * least one, and returns how many; at the end of the state, where it is asked once more, 0.
+ *
+ * Both ways: -EAGAIN, to be asked again for the same after rapahub_host_go_on with this `user`, and
+ * perhaps before; the state stands still meanwhile, and the time of the step runs. Any other
+ * failure ends the step, with that code and the diagnosis that it set by rapahub_fail. */
+struct rapahub_pieces {
+    int (*piece)(void *user, void *data, size_t size);
+    void *user;
+};
+
 /* The same steps without a wait, many at a time. on_done runs once, on the owner, unless the
  * function fails; it may begin further steps and call containers. A step that is not done at its
  * time-out ends with -ETIMEDOUT, and if the guest dies, with RAPAHUB_EDIED. Any thread, and in a
- * callback of the host too. */
+ * callback of the host too. Values that this library does not know (`reserved`) are refused. */
 struct rapahub_step {
     struct rapahub_container_id target;
-    uint64_t timeout_ns;      /* 0: the host's call time-out */
+    uint64_t timeout_ns;      /* 0: the host's call time-out; for all pieces of a state, too */
     rapahub_on_done *on_done; /* required */
     void *user;
-    uint64_t reserved[4];
+    const struct rapahub_pieces *state; /* for steps that move one, else NULL; copied */
+    uint64_t reserved[3];
 };
 
-/* As rapahub_host_begin without a state. `options` name the container, not the step. The guest must
- * be up: else the function fails, as it does if the container is there already. */
+/* Does as rapahub_host_begin; without `state` of the step it begins without one. `options` name the
+ * container, not the step. The guest must be up: else the function fails, as it does if the
+ * container is there already. RAPAHUB_EABI: the pieces are no saved state, or a damaged one;
+ * RAPAHUB_ERESET: they ended too early; -EMSGSIZE: beyond RAPAHUB_STATE_MAX. */
 RAPAHUB_API_CHECKED int rapahub_host_begin_async(struct rapahub_host *host,
                                                  const struct rapahub_step *step,
                                                  struct rapahub_guest_id guest,
                                                  const struct rapahub_container_options *options,
                                                  enum rapahub_begin how);
+
+/* Do as the functions without _async, with the pieces of `state` instead of a stream. While the
+ * state of a container is on its way, another one is refused with -EBUSY. The result of
+ * save_changes is a const bool *: whether the module has saved its whole state. A failure leaves
+ * the container as it was, but after one of save_changes the next one must be a save; and one of
+ * its own `load_changes` closes it, as there. */
+RAPAHUB_API_CHECKED int rapahub_host_save_async(struct rapahub_host *host,
+                                                const struct rapahub_step *step);
+RAPAHUB_API_CHECKED int rapahub_host_save_changes_async(struct rapahub_host *host,
+                                                        const struct rapahub_step *step);
+RAPAHUB_API_CHECKED int rapahub_host_load_changes_async(struct rapahub_host *host,
+                                                        const struct rapahub_step *step);
+
+/* Lets the states go on whose `piece` returned -EAGAIN and has this `user`; one told before it
+ * returns is not lost. Does not wait. Any thread, and in `piece` itself. */
+RAPAHUB_API_CHECKED int rapahub_host_go_on(struct rapahub_host *host, void *user);
 
 RAPAHUB_API_CHECKED int rapahub_host_plug_async(struct rapahub_host *host,
                                                 const struct rapahub_step *step, bool plugged);

@@ -3,6 +3,7 @@
  * while it waits. */
 #include "host/call/call.h"
 #include "host/call/caller.h"
+#include "host/container/state_head.h"
 #include "host/container/state_transfer.h"
 #include "host/owner/wait.h"
 #include "hub/base/crc32c.h"
@@ -272,8 +273,8 @@ static void a_state_that_is_too_large_is_refused_before_any_of_it_is_moved(void 
     size_t size;
 
     (void)state;
-    assert_int_equal(host_state_transfer_check_size("calc", &rig->container, RAPAHUB_STATE_MAX), 0);
-    assert_int_equal(host_state_transfer_check_size("calc", &rig->container, RAPAHUB_STATE_MAX + 1),
+    assert_int_equal(host_state_head_check_size("calc", &rig->container, RAPAHUB_STATE_MAX), 0);
+    assert_int_equal(host_state_head_check_size("calc", &rig->container, RAPAHUB_STATE_MAX + 1),
                      RAPAHUB_EMSGSIZE);
     assert_string_equal(rapahub_last_error()->rule, "sec.state.size");
     assert_non_null(strstr(rapahub_last_error()->text, "1.0[5]"));

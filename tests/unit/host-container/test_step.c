@@ -272,7 +272,7 @@ static void what_cannot_be_asked_is_refused_and_not_told(void **state)
     other.on_done = NULL;
     assert_int_equal(rapahub_host_plug_async(handle(&ends), &other, true), RAPAHUB_EINVAL);
     other = step;
-    other.reserved[3] = 1;
+    other.reserved[2] = 1;
     assert_int_equal(rapahub_host_remove_async(handle(&ends), &other), RAPAHUB_EINVAL);
     assert_int_equal(rapahub_host_ask_async(handle(&ends), &step, &question), RAPAHUB_EINVAL);
     assert_int_equal(rapahub_host_ask_async(handle(&ends), &step, NULL), RAPAHUB_EINVAL);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/container/begin.h"
+
+#include "host/call/call.h"
+#include "host/owner/changes.h"
+#include "host/process/guest.h"
+
+/* A managed container of this guest that is down is begun again; it keeps its name and its params.
+ * r[impl cluster.managed] */
+static bool enter_again(struct host_container *container, const struct host_guest *guest,
+                        const struct rapahub_container_options *options)
+{
+    if (!container || !guest || container->guest != guest || !host_containers_unbegun(container))
+        return false;
+    container->token = options->token;
+    host_containers_move(container, HOST_CONTAINER_STARTING, "it begins again");
+    return true;
+}
+
+int host_begin_enter(struct host_call *host, const struct rapahub_container_options *options,
+                     const struct host_guest *guest, struct host_container **out)
+{
+    struct host_container *before;
+    int r;
+
+    host_routes_write(&HOST_REGISTRY(host)->routes);
+    before = host_containers_find(&HOST_REGISTRY(host)->containers, options->id);
+    if (before && before->state == HOST_CONTAINER_GONE)
+        host_containers_remove(&HOST_REGISTRY(host)->containers, before);
+    *out = before;
+    r = enter_again(before, guest, options)
+            ? 0
+            : host_containers_add(&HOST_REGISTRY(host)->containers, options, out);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    return r;
+}
+
+static void leave(struct host_call *host, struct host_container *container)
+{
+    host_routes_write(&HOST_REGISTRY(host)->routes);
+    host_containers_remove(&HOST_REGISTRY(host)->containers, container);
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    host_routes_announce(&HOST_REGISTRY(host)->routes);
+}
+
+void host_begin_withdraw(struct host_call *host, struct host_container *container)
+{
+    if (!container->guest) {
+        leave(host, container);
+        return;
+    }
+    host_routes_write(&HOST_REGISTRY(host)->routes);
+    if (container->state == HOST_CONTAINER_STARTING) /* else its guest has ended meanwhile */
+        host_containers_move(container, HOST_CONTAINER_DOWN, "it did not begin");
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+}
+
+int host_begin_show(struct host_call *host, struct host_life *life,
+                    struct host_container *container)
+{
+    struct host_guest *guest = life->guest;
+    bool there;
+
+    host_routes_write(&HOST_REGISTRY(host)->routes);
+    there = guest && guest->life == life && host_guest_is_up(guest) &&
+            container->state == HOST_CONTAINER_STARTING;
+    if (there && !container->guest) {
+        container->guest = guest;
+        hub_list_append(&guest->containers, &container->of_guest);
+    }
+    if (there)
+        host_containers_move(container, host_containers_open(container), "it has begun");
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    host_routes_announce(&HOST_REGISTRY(host)->routes);
+    host_changes_tell(HOST_OWNER(host)); /* a step may wait for it */
+    return there ? 0 : rapahub_fail(RAPAHUB_EDIED, "", "the guest ended meanwhile");
+}
+
+int host_begin_find(struct host_call *host, struct rapahub_guest_id id, struct host_life **out)
+{
+    struct host_guest *guest = host_guest_find(&host->process, id);
+
+    if (!guest || !guest->life || !host_guest_is_up(guest))
+        return rapahub_fail(RAPAHUB_ESTALE, "", "there is no such guest any more");
+    if (guest->upgrade)
+        return rapahub_fail(RAPAHUB_EBUSY, "", "%s is being upgraded", guest->name);
+    *out = guest->life;
+    host_life_hold(*out);
+    return 0;
+}
+
+int host_begin_check(const struct rapahub_container_options *options, enum rapahub_begin how)
+{
+    int r = host_options_check_container(options);
+
+    if (r == 0 && (unsigned)how > RAPAHUB_BEGIN_RECOVER)
+        r = rapahub_fail(RAPAHUB_EINVAL, "", "%d is no way to begin", (int)how);
+    return r;
+}
