@@ -25,7 +25,7 @@ static void on_answer(void *user, int code, struct hub_answer *answer)
                                                     [HOST_STATE_IN_LOAD] = HOST_STATE_IN_OVER};
     struct host_state_in *in = user;
     const char *name = hub_lifecycle_table[method_of(in)].name;
-    int r = code < 0 ? host_life_explain(in->life, code, name)
+    int r = code < 0 ? host_life_explain(in->life, code, in->doing ? in->doing : name)
                      : host_request_decode(in->life, answer, name, &rapahub_type_void, NULL);
 
     if (r == 0)

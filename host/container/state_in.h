@@ -26,7 +26,8 @@ struct host_state_in {
         method;       /* LOAD, of a container that has just begun; or LOAD_CHANGES */
     size_t piece_max; /* bytes of a message: host_state_head_piece */
     uint64_t deadline_ns;
-    bool pauses; /* 0 is returned before the guest loads, too; false again: it loads */
+    const char *doing; /* for messages to people; NULL: the question */
+    bool pauses;       /* 0 is returned before the guest loads, too; false again: it loads */
     /* Fills in at most `size` bytes. Returns how many; 0: the state is at its end; -EAGAIN: not
      * now; else the failure. */
     int (*get)(void *user, void *data, size_t size);

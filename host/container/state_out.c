@@ -7,7 +7,6 @@
 
 #include <rapahub/error.h>
 
-#include "host/container/state_head.h"
 #include "host/process/life.h"
 #include "host/registry/containers.h"
 #include "hub/base/clock.h"
@@ -64,10 +63,11 @@ static int take_piece(struct host_state_out *out, struct hub_answer *answer)
 static void on_answer(void *user, int code, struct hub_answer *answer)
 {
     struct host_state_out *out = user;
+    const char *doing = out->doing ? out->doing : hub_lifecycle_table[method_of(out)].name;
     int r;
 
     if (code < 0)
-        r = host_life_explain(out->life, code, hub_lifecycle_table[method_of(out)].name);
+        r = host_life_explain(out->life, code, doing);
     else
         r = out->phase == HOST_STATE_OUT_SAVE ? take_saved(out, answer) : take_piece(out, answer);
     out->on_answer(out->user, r);
@@ -105,10 +105,8 @@ static int put(struct host_state_out *out, const void *data, size_t size,
 
 static int put_head(struct host_state_out *out)
 {
-    struct host_state_head head;
-
-    host_state_head_make(&out->saved, out->changes, &head);
-    return put(out, &head, sizeof head, HOST_STATE_OUT_READ);
+    host_state_head_make(&out->saved, out->changes, &out->head);
+    return put(out, &out->head, sizeof out->head, HOST_STATE_OUT_READ);
 }
 
 static int make_room(struct host_state_out *out)

@@ -5,6 +5,7 @@
 #define HOST_CONTAINER_STATE_OUT_H
 
 #include "host/container/question.h"
+#include "host/container/state_head.h"
 #include "hub/wire/lifecycle.h"
 
 struct host_container;
@@ -24,8 +25,10 @@ struct host_state_out {
     const struct host_container *container;
     enum hub_lifecycle_method method; /* SAVE or SAVE_CHANGES */
     uint64_t deadline_ns;
+    const char *doing; /* for messages to people; NULL: the question */
     /* Gets at most 60 KiB, the head alone; after the last bytes nothing (size 0). 0: it has them;
-     * -EAGAIN: it will be given the same again; else the failure. */
+     * -EAGAIN: it will be given the same again, which stays where it is until then; else the
+     * failure. */
     int (*put)(void *user, const void *data, size_t size);
     /* After an answer: host_state_out_go_on is to be called; r < 0: it failed, with the diagnosis.
      */
@@ -36,8 +39,9 @@ struct host_state_out {
     enum host_state_out_phase phase;
     struct hub_saved saved; /* the announcement of the guest */
     bool changes;           /* it is not the whole state */
-    uint64_t at;            /* bytes that the guest was asked for */
-    uint32_t checksum;      /* of the bytes before `at` */
+    struct host_state_head head;
+    uint64_t at;       /* bytes that the guest was asked for */
+    uint32_t checksum; /* of the bytes before `at` */
     uint8_t *piece;
     size_t piece_size;
 };

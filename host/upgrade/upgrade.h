@@ -7,12 +7,12 @@
 
 #include <rapahub/upgrade.h>
 
+#include "host/container/state_pipe.h"
 #include "host/owner/changes.h"
 #include "host/owner/threads.h"
 #include "host/process/guest.h"
 #include "host/upgrade/gate.h"
 #include "host/upgrade/upgrade_steps.h"
-#include "hub/wire/lifecycle.h"
 
 struct host_observe;
 struct host_upgrade;
@@ -40,12 +40,8 @@ struct host_upgrade {
     struct host_life *from, *to; /* the old and the new life, held; `to` NULL: none yet */
     struct host_gate holding;
     enum host_upgrade_state state;
-    uint32_t at;            /* index of the container in progress */
-    struct hub_saved saved; /* the announcement of the old process about its state */
-    uint64_t moved;         /* bytes of the state that the new process has */
-    uint32_t checksum;      /* CRC32C of these bytes */
-    uint8_t *piece;         /* the piece that is being moved */
-    size_t piece_size;
+    uint32_t at;                                 /* index of the container in progress */
+    struct host_state_pipe pipe;                 /* its state, on the way */
     uint32_t awaited;                            /* messages that are not answered yet */
     void (*again)(struct host_upgrade *upgrade); /* continues the running step; NULL: none */
     uint64_t again_ns;                           /* when; HUB_NEVER: after the next change */

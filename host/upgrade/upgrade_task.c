@@ -114,11 +114,11 @@ static int end_task(struct host_owner *owner, void *argument)
     upgrade->result.guest = guest->id;
     upgrade->result.calls_held = host_gate_calls(&upgrade->holding) - upgrade->held_before;
     host_upgrade_end(upgrade);
+    host_state_pipe_drop(&upgrade->pipe);
     host_gate_fini(&upgrade->holding);
     host_life_drop(upgrade->from);
     if (upgrade->to)
         host_life_drop(upgrade->to);
-    free(upgrade->piece);
     guest->upgrade = upgrade->successor->upgrade = NULL;
     guest->pins--;
     upgrade->successor->pins--;

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/upgrade/upgrade_transfer.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <errno.h>
 
 #include "host/call/request.h"
-#include "host/container/state_head.h"
 #include "host/observe/observe.h"
 #include "hub/base/clock.h"
-#include "hub/base/crc32c.h"
 
 #define AGAIN_LEAST   (200 * HUB_MICROSECOND) /* while calls may be held */
 #define AGAIN_PART    8          /* the part of the time gone by which a wait may be too long */
@@ -45,6 +42,11 @@ static void ask_again(struct host_upgrade *upgrade, void (*again)(struct host_up
         host_loop_set(&HOST_OWNER(upgrade->host)->loop, &upgrade->timer, upgrade->again_ns);
 }
 
+static uint64_t deadline_of(const struct host_upgrade *upgrade)
+{
+    return upgrade->hold_until_ns != 0 ? upgrade->hold_until_ns : upgrade->deadline_ns;
+}
+
 /* Sends a message of the present step. If there is no space for it, `again` runs in a moment. */
 static void post(struct host_upgrade *upgrade, struct host_life *life,
                  struct host_request_message message, void (*again)(struct host_upgrade *upgrade))
@@ -53,8 +55,7 @@ static void post(struct host_upgrade *upgrade, struct host_life *life,
 
     message.user = upgrade;
     if (message.deadline_ns == 0)
-        message.deadline_ns =
-            upgrade->hold_until_ns != 0 ? upgrade->hold_until_ns : upgrade->deadline_ns;
+        message.deadline_ns = deadline_of(upgrade);
     r = host_request_send(life, &message);
     if (r == 0)
         upgrade->awaited++;
@@ -217,112 +218,76 @@ void host_upgrade_transfer_drain(struct host_upgrade *upgrade)
     ask_next(upgrade);
 }
 
-/* ---- save: the bytes of one container go from process to process, piece by piece ---- */
+/* ---- save: the state of one container goes from process to process ---- */
 
-static void read_next(struct host_upgrade *upgrade);
-static void write_piece(struct host_upgrade *upgrade);
+static void go_on_with_save(struct host_upgrade *upgrade);
+static void go_on_with_load(struct host_upgrade *upgrade);
 
-static void refuse_state(struct host_upgrade *upgrade, const char *what)
+/* Neither of the two is asked any more: the answers to come are ignored. */
+static void fail_to_move(struct host_upgrade *upgrade, int r)
 {
-    upgrade->events->fails(
-        upgrade, rapahub_fail(RAPAHUB_EABI, "", "the saved state is not valid: %s", what));
-}
+    struct host_verdict verdict;
 
-static void on_written(void *user, int code, struct hub_answer *answer)
-{
-    struct host_upgrade *upgrade = user;
-
-    if (!is_answered(upgrade, HOST_UPGRADE_SAVING, code, upgrade->to) ||
-        !take(upgrade, upgrade->to, answer, HUB_LIFECYCLE_WRITE, NULL))
-        return;
-    upgrade->moved += upgrade->piece_size;
-    read_next(upgrade);
-}
-
-static void write_piece(struct host_upgrade *upgrade)
-{
-    const struct rapahub_bytes piece = {upgrade->piece, upgrade->piece_size};
-    const void *const arguments[] = {&current(upgrade)->handle, &piece, NULL};
-
-    post(upgrade, upgrade->to,
-         (struct host_request_message){HUB_LIFECYCLE_WRITE, arguments, on_written, NULL, 0},
-         write_piece);
-}
-
-/* A piece is read only once: the old process frees its state after the last one. */
-static void on_read(void *user, int code, struct hub_answer *answer)
-{
-    struct host_upgrade *upgrade = user;
-    struct rapahub_bytes piece;
-
-    if (!is_answered(upgrade, HOST_UPGRADE_SAVING, code, upgrade->from) ||
-        !take(upgrade, upgrade->from, answer, HUB_LIFECYCLE_READ, &piece))
-        return;
-    if (piece.size == 0 || piece.size > HUB_LIFECYCLE_PIECE ||
-        piece.size > upgrade->saved.size - upgrade->moved) {
-        refuse_state(upgrade, "the guest sent other bytes than it announced");
-        return;
-    }
-    memcpy(upgrade->piece, piece.data, piece.size);
-    upgrade->piece_size = piece.size;
-    upgrade->checksum = hub_crc32c(upgrade->checksum, upgrade->piece, piece.size);
-    write_piece(upgrade);
-}
-
-static void read_next(struct host_upgrade *upgrade)
-{
-    const void *arguments[] = {NULL, &upgrade->moved, NULL};
-
-    if (upgrade->moved == upgrade->saved.size) {
-        upgrade->result.state_bytes += upgrade->moved;
-        if (upgrade->checksum != upgrade->saved.checksum)
-            refuse_state(upgrade, "its checksum differs");
-        else
-            upgrade->events->happens(upgrade, HOST_UPGRADE_SAVED);
-        return;
-    }
-    arguments[0] = &current(upgrade)->handle;
-    post(upgrade, upgrade->from,
-         (struct host_request_message){HUB_LIFECYCLE_READ, arguments, on_read, NULL, 0}, read_next);
-}
-
-/* r[impl sec.state.size] */
-static void on_saved(void *user, int code, struct hub_answer *answer)
-{
-    struct host_upgrade *upgrade = user;
-
-    int r;
-
-    if (!is_answered(upgrade, HOST_UPGRADE_SAVING, code, upgrade->from) ||
-        !take(upgrade, upgrade->from, answer, HUB_LIFECYCLE_SAVE, &upgrade->saved))
-        return;
-    r = host_state_head_check_size(upgrade->guest->name, current(upgrade), upgrade->saved.size);
-    if (r < 0)
-        upgrade->events->fails(upgrade, r);
+    host_verdict_take(&verdict, r);
+    host_state_pipe_drop(&upgrade->pipe);
+    r = host_verdict_give(&verdict);
+    if (r == RAPAHUB_ETIMEDOUT)
+        upgrade->events->late(upgrade);
     else
-        read_next(upgrade);
+        upgrade->events->fails(upgrade, r);
+}
+
+/* Says whether that much is done. If there is no space for a message, `again` runs in a moment. */
+static bool is_done(struct host_upgrade *upgrade, int r,
+                    void (*again)(struct host_upgrade *upgrade))
+{
+    if (r == -EAGAIN)
+        ask_again(upgrade, again);
+    else if (r < 0)
+        fail_to_move(upgrade, r);
+    return r == 0;
+}
+
+/* The upgrade may have failed meanwhile, for another reason. */
+static void on_answer(void *user, int r)
+{
+    struct host_upgrade *upgrade = user;
+    bool saves = upgrade->state == HOST_UPGRADE_SAVING;
+
+    if (!saves && upgrade->state != HOST_UPGRADE_LOADING)
+        return;
+    if (r < 0)
+        fail_to_move(upgrade, r);
+    else if (saves)
+        go_on_with_save(upgrade);
+    else
+        go_on_with_load(upgrade);
+}
+
+static void go_on_with_save(struct host_upgrade *upgrade)
+{
+    if (!is_done(upgrade, host_state_pipe_go_on(&upgrade->pipe), go_on_with_save))
+        return;
+    upgrade->result.state_bytes += upgrade->pipe.out.saved.size;
+    upgrade->events->happens(upgrade, HOST_UPGRADE_SAVED);
 }
 
 /* Without a container there is nothing to save. r[impl supervise.upgrade.state] */
 void host_upgrade_transfer_save(struct host_upgrade *upgrade)
 {
-    const void *arguments[] = {NULL, NULL};
-
-    upgrade->moved = 0;
-    upgrade->checksum = 0;
     if (is_past_all(upgrade)) {
         upgrade->events->happens(upgrade, HOST_UPGRADE_SAVED);
         return;
     }
-    if (!upgrade->piece && !(upgrade->piece = malloc(HUB_LIFECYCLE_PIECE))) {
-        upgrade->events->fails(
-            upgrade, rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a piece of a state"));
-        return;
-    }
-    arguments[0] = &current(upgrade)->handle;
-    post(upgrade, upgrade->from,
-         (struct host_request_message){HUB_LIFECYCLE_SAVE, arguments, on_saved, NULL, 0},
-         host_upgrade_transfer_save);
+    upgrade->pipe = (struct host_state_pipe){.host = HOST_CALL(upgrade->host),
+                                             .from = upgrade->from,
+                                             .to = upgrade->to,
+                                             .container = current(upgrade),
+                                             .deadline_ns = deadline_of(upgrade),
+                                             .doing = "the upgrade",
+                                             .on_answer = on_answer,
+                                             .user = upgrade};
+    go_on_with_save(upgrade);
 }
 
 /* ---- load ---- */
@@ -354,13 +319,11 @@ static void restore_plug(struct host_upgrade *upgrade)
          restore_plug);
 }
 
-static void on_loaded(void *user, int code, struct hub_answer *answer)
+static void go_on_with_load(struct host_upgrade *upgrade)
 {
-    struct host_upgrade *upgrade = user;
-
-    if (!is_answered(upgrade, HOST_UPGRADE_LOADING, code, upgrade->to) ||
-        !take(upgrade, upgrade->to, answer, HUB_LIFECYCLE_LOAD, NULL))
+    if (!is_done(upgrade, host_state_pipe_load(&upgrade->pipe), go_on_with_load))
         return;
+    host_state_pipe_drop(&upgrade->pipe);
     if (current(upgrade)->plugged)
         restore_plug(upgrade);
     else
@@ -369,16 +332,10 @@ static void on_loaded(void *user, int code, struct hub_answer *answer)
 
 void host_upgrade_transfer_load(struct host_upgrade *upgrade)
 {
-    const void *arguments[] = {NULL, &upgrade->saved.version, NULL};
-
-    if (is_past_all(upgrade)) {
+    if (is_past_all(upgrade))
         go_on_behind_load(upgrade);
-        return;
-    }
-    arguments[0] = &current(upgrade)->handle;
-    post(upgrade, upgrade->to,
-         (struct host_request_message){HUB_LIFECYCLE_LOAD, arguments, on_loaded, NULL, 0},
-         host_upgrade_transfer_load);
+    else
+        go_on_with_load(upgrade);
 }
 
 /* ---- return: the old containers learn that calls come again ---- */
