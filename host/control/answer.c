@@ -455,5 +455,10 @@ void host_answer(struct rapahub_control *control, struct host_server_client *cli
         [HOST_FRAME_UPGRADE] = upgrade,
     };
 
-    functions[kind](control, client, record);
+    int r = host_role_check(client->role, kind, record);
+
+    if (r < 0)
+        host_reply_end(control, client, r);
+    else
+        functions[kind](control, client, record);
 }

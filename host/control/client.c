@@ -68,19 +68,6 @@ void host_client_attach(struct host_client *client, const int *fds, unsigned cou
     client->out.fds_count = count;
 }
 
-int host_client_send(struct host_client *client, enum host_frame_kind kind, const void *record,
-                     uint64_t deadline_ns)
-{
-    int r = host_frame_put(&client->out, kind, record);
-
-    while (r >= 0 && host_frame_pending(&client->out)) {
-        r = host_frame_flush(&client->out, client->fd);
-        if (r == 0)
-            r = wait_for(client, POLLOUT, deadline_ns, -1);
-    }
-    return r < 0 ? r : 0;
-}
-
 /* Returns 1 when a whole frame has been received. */
 static int next_frame(struct host_client *client, uint64_t deadline_ns, int interrupt_fd,
                       union host_frame_record *record)
@@ -113,6 +100,32 @@ static int failure_of(struct host_client *client, const struct control_failure *
     if (failure->code >= 0)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "", "a failure with code %d", (int)failure->code);
     return rapahub_fail(failure->code, client->rule, "%s", text);
+}
+
+/* A host that refuses a client says why, and hangs up before the client has said anything. */
+static int reason_of(struct host_client *client)
+{
+    union host_frame_record record;
+    int r = next_frame(client, hub_clock_now(), -1, &record);
+
+    if (r > 0 && host_frame_kind(&client->in) == HOST_FRAME_FAILED)
+        return failure_of(client, &record.failure);
+    return rapahub_fail(RAPAHUB_ECLOSED, "", "the other side hung up");
+}
+
+int host_client_send(struct host_client *client, enum host_frame_kind kind, const void *record,
+                     uint64_t deadline_ns)
+{
+    int r = host_frame_put(&client->out, kind, record);
+
+    while (r >= 0 && host_frame_pending(&client->out)) {
+        r = host_frame_flush(&client->out, client->fd);
+        if (r == 0)
+            r = wait_for(client, POLLOUT, deadline_ns, -1);
+    }
+    if (r == RAPAHUB_ECLOSED)
+        r = reason_of(client);
+    return r < 0 ? r : 0;
 }
 
 int host_client_receive(struct host_client *client, uint64_t deadline_ns, int interrupt_fd,

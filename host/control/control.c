@@ -35,6 +35,8 @@ static int check_options(const struct rapahub_control_options *options)
     if (strlen(options->path) >= HOST_SERVER_PATH || strlen(options->name) >= HOST_SERVER_NAME)
         return rapahub_fail(RAPAHUB_EINVAL, "", "'%s' or '%s' is too long", options->path,
                             options->name);
+    if ((unsigned)options->group_role > RAPAHUB_CONTROL_ADMIN)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "%u is no role", (unsigned)options->group_role);
     if (!host->guests || !host->methods || !host->call || !host->cancel || !host->stop ||
         !host->kill || !host->children || !host->restart)
         return rapahub_fail(RAPAHUB_EINVAL, "", "a control socket needs all functions of its host");
@@ -61,15 +63,24 @@ static int new_control(const struct rapahub_control_options *options, struct rap
     return 0;
 }
 
+static int take_group(struct rapahub_control *control,
+                      const struct rapahub_control_options *options)
+{
+    control->group =
+        (struct host_role_group){.set = options->group != NULL, .role = options->group_role};
+    return options->group ? host_role_find_group(options->group, &control->group.gid) : 0;
+}
+
 static int open_descriptors(struct rapahub_control *control, const char *path)
 {
+    const gid_t *group = control->group.set ? &control->group.gid : NULL;
     int r;
 
     control->epoll = epoll_create1(EPOLL_CLOEXEC);
     control->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (control->epoll < 0 || control->wake < 0)
         return rapahub_fail(-errno, "", "no descriptors for a control socket");
-    r = host_listener_open(path, &control->listener);
+    r = host_listener_open(path, group, &control->listener);
     if (r < 0)
         return r;
     snprintf(control->path, sizeof control->path, "%s", path);
@@ -91,6 +102,8 @@ int rapahub_control_open(const struct rapahub_control_options *options,
         r = hub_closer_create(&control->closer);
     if (r == 0)
         r = host_lines_create(&control->lines);
+    if (r == 0)
+        r = take_group(control, options);
     if (r == 0)
         r = open_descriptors(control, options->path);
     if (r == 0)

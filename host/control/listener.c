@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -16,7 +17,6 @@
 #include <rapahub/error.h>
 
 #include "hub/base/clock.h"
-#include "hub/base/closer.h"
 #include "hub/base/own.h"
 
 #define BACKLOG   16
@@ -56,15 +56,25 @@ static int lock_in_turn(int fd, const char *folder)
     return 0;
 }
 
-static int lock_folder(const char *path, int *out)
+#define FOLDER_SIZE sizeof(((struct sockaddr_un *)0)->sun_path)
+
+static void folder_of(const char *path, char to[FOLDER_SIZE])
 {
     const char *slash = strrchr(path, '/');
-    char folder[sizeof((struct sockaddr_un *)0)->sun_path] = ".";
+
+    if (slash)
+        snprintf(to, FOLDER_SIZE, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    else
+        snprintf(to, FOLDER_SIZE, ".");
+}
+
+static int lock_folder(const char *path, int *out)
+{
+    char folder[FOLDER_SIZE];
     OWN(hub_fd) int fd = -1;
     int r;
 
-    if (slash)
-        snprintf(folder, sizeof folder, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    folder_of(path, folder);
     fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return rapahub_fail(-errno, "", "cannot open the folder '%s'", folder);
@@ -101,7 +111,26 @@ static int clear_place(const struct sockaddr_un *address)
     return 0;
 }
 
-int host_listener_open(const char *path, int *out)
+/* The file gets the mode of the descriptor, so it is not open to other users even for a moment. */
+static int make_file(int fd, const struct sockaddr_un *address)
+{
+    if (fchmod(fd, 0600) < 0 || bind(fd, (const struct sockaddr *)address, sizeof *address) < 0)
+        return rapahub_fail(-errno, "", "cannot make the socket '%s'", address->sun_path);
+    return 0;
+}
+
+/* Call it before the socket listens: no client can connect until then. */
+static int give_to(gid_t group, const char *path)
+{
+    if (lchown(path, (uid_t)-1, group) < 0)
+        return rapahub_fail(-errno, "", "cannot give '%s' to group %u%s", path, (unsigned)group,
+                            errno == EPERM ? ", in which you are not" : "");
+    return chmod(path, 0660) < 0
+               ? rapahub_fail(-errno, "", "cannot open '%s' to group %u", path, (unsigned)group)
+               : 0;
+}
+
+int host_listener_open(const char *path, const gid_t *group, int *out)
 {
     OWN(hub_fd) int folder = -1, fd = -1;
     struct sockaddr_un address;
@@ -113,35 +142,21 @@ int host_listener_open(const char *path, int *out)
         r = clear_place(&address);
     if (r == 0)
         r = new_socket(&fd);
+    if (r == 0)
+        r = make_file(fd, &address);
     if (r < 0)
         return r;
-    /* The file gets the mode of the descriptor, so it is not open to other users even for a moment.
-     */
-    if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0)
-        return rapahub_fail(-errno, "", "cannot make the socket '%s'", path);
-    if (listen(fd, BACKLOG) < 0) {
+    r = group ? give_to(*group, path) : 0;
+    if (r == 0 && listen(fd, BACKLOG) < 0)
         r = rapahub_fail(-errno, "", "cannot listen at '%s'", path);
+    if (r == 0)
+        *out = TAKE(fd);
+    else
         unlink(path);
-        return r;
-    }
-    *out = TAKE(fd);
-    return 0;
+    return r;
 }
 
-static int check_user(int fd)
-{
-    struct ucred peer;
-    socklen_t size = sizeof peer;
-
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-        return rapahub_fail(-errno, "", "cannot ask who the other side is");
-    if (peer.uid != geteuid())
-        return rapahub_fail(RAPAHUB_EACCES, "", "the other side is user %u, not %u",
-                            (unsigned)peer.uid, (unsigned)geteuid());
-    return 0;
-}
-
-int host_listener_accept(int listener, struct hub_closer *closer, int *out)
+int host_listener_accept(int listener, int *out)
 {
     static const int yes = 1;
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -150,14 +165,46 @@ int host_listener_accept(int listener, struct hub_closer *closer, int *out)
         return 0;
     if (fd < 0)
         return rapahub_fail(-errno, "", "cannot accept a client");
-    if (check_user(fd) < 0) {
-        hub_closer_give_end(closer, &fd);
-        return 0;
-    }
     /* Urgent bytes stay in line: a read would skip one, and close what came with it. */
     (void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &yes, sizeof yes);
     *out = fd;
     return 1;
+}
+
+/* ---- the client's side ---- */
+
+/* The owner of a folder in which no other user may write has made the socket in it. */
+static bool owns_folder(uid_t user, const char *path)
+{
+    char folder[FOLDER_SIZE];
+    struct stat status;
+
+    folder_of(path, folder);
+    return stat(folder, &status) == 0 && status.st_uid == user && (status.st_mode & 022) == 0;
+}
+
+/* r[impl sec.control.host] */
+static int check_listener(int fd, const char *path)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return rapahub_fail(-errno, "", "cannot ask who the other side is");
+    if (peer.uid != geteuid() && peer.uid != 0 && !owns_folder(peer.uid, path))
+        return rapahub_fail(RAPAHUB_EACCES, "", "the other side is user %u, not %u",
+                            (unsigned)peer.uid, (unsigned)geteuid());
+    return 0;
+}
+
+static int refuse_connect(const char *path)
+{
+    if (errno == EACCES)
+        return rapahub_fail(RAPAHUB_EACCES, "",
+                            "'%s' is for its user, for root, and for its group if it has one",
+                            path);
+    return rapahub_fail(errno == ECONNREFUSED ? RAPAHUB_ENOENT : -errno, "",
+                        "no host listens at '%s'", path);
 }
 
 int host_listener_connect(const char *path, int *out)
@@ -170,11 +217,9 @@ int host_listener_connect(const char *path, int *out)
         r = new_socket(&fd);
     if (r < 0)
         return r;
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
-        r = errno == ECONNREFUSED ? RAPAHUB_ENOENT : -errno;
-        return rapahub_fail(r, "", "no host listens at '%s'", path);
-    }
-    r = check_user(fd);
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
+        return refuse_connect(path);
+    r = check_listener(fd, path);
     if (r == 0)
         *out = TAKE(fd);
     return r;

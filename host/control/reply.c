@@ -84,23 +84,47 @@ void host_reply_clean(char *to, size_t size, const char *text)
     }
 }
 
-void host_reply_end(struct rapahub_control *control, struct host_server_client *client, int r)
+/* A failure as a record, which shows the two texts. */
+struct telling {
+    char text[1024], rule[64];
+    struct control_failure record;
+};
+
+static void tell(int r, struct telling *out)
 {
     static const struct rapahub_diagnosis silent = {.rule = "", .text = ""};
     const struct rapahub_diagnosis *last = rapahub_last_error();
-    struct control_failure failure;
-    char text[1024];
+
+    if (last->code != r)
+        last = &silent;
+    host_reply_clean(out->text, sizeof out->text,
+                     last->text[0] ? last->text : rapahub_error_text(r));
+    snprintf(out->rule, sizeof out->rule, "%s", last->rule);
+    out->record = (struct control_failure){.code = r,
+                                           .application = last->application,
+                                           .rule = rapahub_string_of(out->rule),
+                                           .text = rapahub_string_of(out->text)};
+}
+
+void host_reply_end(struct rapahub_control *control, struct host_server_client *client, int r)
+{
+    struct telling telling;
 
     if (r >= 0) {
         host_reply_send(control, client, HOST_FRAME_DONE, &(struct control_none){1});
         return;
     }
-    if (last->code != r)
-        last = &silent;
-    host_reply_clean(text, sizeof text, last->text[0] ? last->text : rapahub_error_text(r));
-    failure = (struct control_failure){.code = r,
-                                       .application = last->application,
-                                       .rule = rapahub_string_of(last->rule),
-                                       .text = rapahub_string_of(text)};
-    host_reply_send(control, client, HOST_FRAME_FAILED, &failure);
+    tell(r, &telling);
+    host_reply_send(control, client, HOST_FRAME_FAILED, &telling.record);
+}
+
+void host_reply_refuse(int fd, int r)
+{
+    struct host_frame_buffer out = {0};
+    struct telling telling;
+
+    tell(r, &telling);
+    if (host_frame_put(&out, HOST_FRAME_FAILED, &telling.record) == 0)
+        (void)host_frame_flush(&out, fd);
+    host_frame_fini(&out);
 }

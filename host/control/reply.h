@@ -27,6 +27,10 @@ void host_reply_send(struct rapahub_control *control, struct host_server_client 
 /* Sends DONE for 0, or FAILED with the diagnosis of the thread. */
 void host_reply_end(struct rapahub_control *control, struct host_server_client *client, int r);
 
+/* Tells a process that is not admitted why, with the diagnosis of the thread, as far as its socket
+ * accepts it now. */
+void host_reply_refuse(int fd, int r);
+
 /* Sends what the socket accepts now, and waits for the socket to become writable if bytes are left.
  */
 void host_reply_flush(struct rapahub_control *control, struct host_server_client *client);

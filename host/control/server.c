@@ -34,42 +34,129 @@ void host_server_drop(struct rapahub_control *control, struct host_server_client
     *client = (struct host_server_client){.fd = -1};
 }
 
-/* Returns a free entry; if there is none, the one of the client that was silent longest and waits
- * for nothing. NULL: all clients are busy. */
-static struct host_server_client *place_for_client(struct rapahub_control *control)
-{
-    struct host_server_client *idlest = NULL;
+/* ---- clients come ---- */
 
+/* A set of clients: how many there are and may be, and which of those that wait for nothing was
+ * silent longest. */
+struct share {
+    unsigned count, most;
+    struct host_server_client *idlest;
+};
+
+static void count(struct share *share, struct host_server_client *client)
+{
+    share->count++;
+    if (!client->call && !client->operation && !client->following &&
+        (!share->idlest || client->last_active < share->idlest->last_active))
+        share->idlest = client;
+}
+
+/* The clients that are there, as one who comes finds them. */
+struct occupancy {
+    struct host_server_client *free; /* NULL: no entry is */
+    struct share all, shared, own;   /* shared: no admins; own: those of his user among them */
+};
+
+static void look_around(struct rapahub_control *control, uid_t uid, struct occupancy *out)
+{
+    *out = (struct occupancy){.all = {.most = HOST_SERVER_CLIENTS},
+                              .shared = {.most = HOST_SERVER_SHARED},
+                              .own = {.most = HOST_SERVER_OF_USER}};
     for (unsigned i = 0; i < HOST_SERVER_CLIENTS; i++) {
         struct host_server_client *client = &control->clients[i];
 
-        if (client->fd < 0)
-            return client;
-        if (!client->call && !client->operation && !client->following &&
-            (!idlest || client->last_active < idlest->last_active))
-            idlest = client;
+        if (client->fd < 0) {
+            out->free = out->free ? out->free : client;
+            continue;
+        }
+        count(&out->all, client);
+        if (client->role == RAPAHUB_CONTROL_ADMIN)
+            continue;
+        count(&out->shared, client);
+        if (client->uid == uid)
+            count(&out->own, client);
     }
-    if (idlest)
-        host_server_drop(control, idlest);
-    return idlest;
 }
 
-static int admit(struct rapahub_control *control, int fd)
+/* Finds an entry for a client: a free one, or that of the idlest of those whose place it may take.
+ * An admin finds one whatever others do. RAPAHUB_EFULL: those are busy. r[impl sec.control.share]
+ */
+static int place_for_client(struct rapahub_control *control, const struct host_role_peer *peer,
+                            struct host_server_client **out)
 {
-    struct host_server_client *client = place_for_client(control);
-    int r;
+    bool admin = peer->role == RAPAHUB_CONTROL_ADMIN;
+    const struct share *full;
+    struct occupancy now;
 
-    if (!client)
-        return rapahub_fail(RAPAHUB_EFULL, "", "%d clients of %d", HOST_SERVER_CLIENTS,
-                            HOST_SERVER_CLIENTS);
+    look_around(control, peer->uid, &now);
+    *out = now.free;
+    if (!admin && now.own.count >= now.own.most)
+        full = &now.own;
+    else if (!admin && now.shared.count >= now.shared.most)
+        full = &now.shared;
+    else if (now.free)
+        return 0;
+    else
+        full = !admin || now.shared.idlest ? &now.shared : &now.all;
+    *out = full->idlest;
+    if (!*out && !now.free)
+        full = &now.all;
+    if (!*out)
+        return rapahub_fail(RAPAHUB_EFULL, "", "%u clients of %u", full->count, full->most);
+    host_server_drop(control, *out);
+    return 0;
+}
+
+static int admit(struct rapahub_control *control, int fd, const struct host_role_peer *peer)
+{
+    struct host_server_client *client;
+    int r = place_for_client(control, peer, &client);
+
+    if (r < 0)
+        return r;
     r = host_reply_watch(control, EPOLL_CTL_ADD, fd, (uint32_t)(client - control->clients),
                          EPOLLIN);
     if (r < 0)
         return r;
-    *client =
-        (struct host_server_client){.fd = fd, .interest = EPOLLIN, .last_active = hub_clock_now()};
+    *client = (struct host_server_client){.fd = fd,
+                                          .uid = peer->uid,
+                                          .role = peer->role,
+                                          .interest = EPOLLIN,
+                                          .last_active = hub_clock_now()};
     client->in.closer = control->closer;
     return 0;
+}
+
+/* A stranger who tries again and again fills no log: one line in a second. */
+static void log_refusal(struct rapahub_control *control)
+{
+    uint64_t now_ns = hub_clock_now();
+    char others[32] = "";
+
+    if (control->refusal_ns != 0 && now_ns - control->refusal_ns < HUB_SECOND) {
+        control->refused++;
+        return;
+    }
+    if (control->refused > 0)
+        snprintf(others, sizeof others, ", and %u before", (unsigned)control->refused);
+    rapahub_log(RAPAHUB_LOG_WARN, "control", "client refused: %s%s", rapahub_last_error()->text,
+                others);
+    control->refusal_ns = now_ns;
+    control->refused = 0;
+}
+
+static void take_client(struct rapahub_control *control, int fd)
+{
+    struct host_role_peer peer;
+    int r = host_role_judge(fd, &control->group, &peer);
+
+    if (r == 0)
+        r = admit(control, fd, &peer);
+    if (r == 0)
+        return;
+    log_refusal(control);
+    host_reply_refuse(fd, r);
+    hub_closer_give_end(control->closer, &fd);
 }
 
 static int accept_clients(struct rapahub_control *control)
@@ -79,15 +166,14 @@ static int accept_clients(struct rapahub_control *control)
     for (unsigned i = 0; i < HOST_SERVER_CLIENTS && r > 0; i++) {
         int fd;
 
-        r = host_listener_accept(control->listener, control->closer, &fd);
-        if (r > 0 && admit(control, fd) < 0) {
-            rapahub_log(RAPAHUB_LOG_WARN, "control", "client refused: %s",
-                        rapahub_last_error()->text);
-            hub_closer_give_end(control->closer, &fd);
-        }
+        r = host_listener_accept(control->listener, &fd);
+        if (r > 0)
+            take_client(control, fd);
     }
     return r;
 }
+
+/* ---- requests ---- */
 
 /* Says whether a client may send this request now. While its call runs only the cancel may come;
  * during an operation, and while it gets lines, nothing. */

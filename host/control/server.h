@@ -11,10 +11,13 @@
 
 #include "host/control/frame.h"
 #include "host/control/lines.h"
+#include "host/control/role.h"
 #include "hub/base/list.h"
 #include "hub/wire/signature.h"
 
 #define HOST_SERVER_CLIENTS 32
+#define HOST_SERVER_SHARED  16 /* clients that are no admins */
+#define HOST_SERVER_OF_USER 8  /* clients of one user who is no admin */
 #define HOST_SERVER_OFFERS  255
 #define HOST_SERVER_NAME    64
 #define HOST_SERVER_PATH    108
@@ -51,6 +54,8 @@ struct host_server_operation {
 struct host_server_client {
     int fd; /* -1: free */
     bool doomed;
+    uid_t uid;
+    enum rapahub_control_role role;
     bool following;       /* it gets lines */
     uint32_t level;       /* following: least severe level to send */
     uint64_t line;        /* following: number of the last line sent */
@@ -73,6 +78,9 @@ struct rapahub_control {
     int epoll, listener, wake; /* wake: an eventfd; lines have come, or a client is doomed */
     struct hub_closer *closer; /* closes clients and the descriptors they have sent */
     struct rapahub_control_host host;
+    struct host_role_group group;
+    uint64_t refusal_ns; /* a refusal was last logged; monotonic */
+    uint32_t refused;    /* since then */
     void (*on_stop)(void *user);
     void *user;
     char path[HOST_SERVER_PATH], name[HOST_SERVER_NAME];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* control: a socket at which a host serves `rapahub ps`, `stats`, `call`, `stop`, `restart`,
- * `kill`, `upgrade`, `logs` and `inspect`, for programs of the same user only.
+ * `kill`, `upgrade`, `logs` and `inspect`, for programs of the same user, of root, and of the
+ * members of one group if the options name it.
  *
  * The host's owner serves it: poll rapahub_control_fd for input beside rapahub_host_fd, then
  * dispatch. Nothing waits: while a method runs, a guest stops, starts again or is upgraded, others
@@ -51,18 +52,32 @@ struct rapahub_control_host {
         rapahub_host_cancel, rapahub_host_stop_async, rapahub_host_kill, rapahub_host_figures, \
         rapahub_host_children, rapahub_child_renew_async, NULL, rapahub_host_upgrade_async})
 
+/* What a program may ask of a host. Each role may also do what those before it may. */
+enum rapahub_control_role {
+    RAPAHUB_CONTROL_VIEWER,   /* lists and trees of guests, figures, logs, methods */
+    RAPAHUB_CONTROL_OPERATOR, /* calls; a guest's or a supervisor's stop, restart and kill */
+    RAPAHUB_CONTROL_ADMIN     /* upgrades, and the stop of the host */
+};
+
 struct rapahub_control_options {
     const char *path;                 /* the socket's; at most 107 bytes; required */
     const char *name;                 /* the host's, as `rapahub ps` shows it; required */
     struct rapahub_control_host host; /* required */
     void (*on_stop)(void *user);      /* a client asks the whole host to end; NULL: refused */
     void *user;
-    uint64_t reserved[8];
+    /* The name or the number of a group whose members may connect, as `group_role`; NULL: only the
+     * user of the host and root, who are admins in any case. This user must be in the group.
+     * Whether a program is a member is what the kernel knew of it when it connected. Programs of
+     * the group have at most 16 of the 32 clients, one user of them at most 8. */
+    const char *group;
+    enum rapahub_control_role group_role;
+    uint64_t reserved[6];
 };
 
-/* Makes the socket, mode 0600, in a folder that exists. A socket without a listener is
- * replaced; -EEXIST: a host answers at it. Hosts that open sockets in one folder at the same moment
- * take turns; -EAGAIN: another one has had the folder locked for 2 s. */
+/* Makes the socket, mode 0600, or 0660 for a group, in a folder that exists. A socket without a
+ * listener is replaced; -EEXIST: a host answers at it. Hosts that open sockets in one folder at the
+ * same moment take turns; -EAGAIN: another one has had the folder locked for 2 s. -ENOENT: there is
+ * no such group, or folder; -EPERM: this user is not in the group. */
 RAPAHUB_API_CHECKED int rapahub_control_open(const struct rapahub_control_options *options,
                                              struct rapahub_control **out);
 

@@ -57,7 +57,8 @@ FIXTURE void count_host_stop(void *user)
 
 FIXTURE const struct control_none none = {1};
 
-FIXTURE int set_up(void **state)
+/* `group`: whose members may connect; NULL: nobody's. */
+FIXTURE int set_up_for(void **state, const char *group, enum rapahub_control_role role)
 {
     struct fixture *f = calloc(1, sizeof *f);
     struct rapahub_control_options options;
@@ -72,11 +73,18 @@ FIXTURE int set_up(void **state)
         .host = {&f->host, fake_guests, fake_methods, fake_call, fake_cancel, fake_stop, fake_kill,
                  fake_figures, fake_children, fake_restart, NULL, fake_upgrade},
         .on_stop = count_host_stop,
-        .user = &f->host};
+        .user = &f->host,
+        .group = group,
+        .group_role = role};
     assert_int_equal(rapahub_control_open(&options, &f->control), 0);
     assert_int_equal(rapahub_control_offer(f->control, "calc", (struct rapahub_pool_id){5, 0}), 0);
     *state = f;
     return 0;
+}
+
+FIXTURE int set_up(void **state)
+{
+    return set_up_for(state, NULL, RAPAHUB_CONTROL_VIEWER);
 }
 
 FIXTURE int tear_down(void **state)
