@@ -63,6 +63,10 @@ static const struct cli_option run_options[] = {
     FLAG("anonymous", "also take guests that this host does not start; prints the path they need"),
     VALUE(TEXT, "hub-path", "PATH",
           "with --anonymous: where their segment lies (default: a new file in /dev/shm)"),
+    VALUE(
+        TEXT, "control-group", "GROUP[:ROLE]",
+        "a group whose members may use the host, from /run/rapahub: viewer (looks), operator (and "
+        "calls, stops, restarts, kills) or admin (and upgrades, stops the host); default: viewer"),
     END};
 
 static const struct cli_option call_options[] = {

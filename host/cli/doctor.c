@@ -19,7 +19,7 @@
 #include "host/cli/command/listing.h"
 #include "host/cli/command/program.h"
 #include "host/cli/commands.h"
-#include "host/cli/target/runtime.h"
+#include "host/cli/target/sockets.h"
 #include "host/config/units.h"
 #include "hub/base/mapping.h"
 
@@ -48,7 +48,7 @@ static const char *const result_colors[] = {"\033[32m", "\033[33m", "\033[31m", 
 struct finding {
     const struct cli *cli;
     enum result result;
-    char text[CLI_RUNTIME_PATH], remedy[256];
+    char text[CLI_SOCKETS_PATH], remedy[256];
 };
 
 struct check {
@@ -144,8 +144,8 @@ static void look_at_limits(struct finding *out)
 
 static void look_at_runtime(struct finding *out)
 {
-    char path[CLI_RUNTIME_PATH];
-    bool there = cli_runtime_folder(true, path) == 0;
+    char path[CLI_SOCKETS_PATH];
+    bool there = cli_sockets_folder(true, path) == 0;
 
     set_finding(out, there ? RESULT_OK : RESULT_FAIL,
                 "remove it, or set XDG_RUNTIME_DIR to a folder of yours", "%s",

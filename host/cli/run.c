@@ -18,8 +18,9 @@
 #include "host/cli/commands.h"
 #include "host/cli/run_anonymous.h"
 #include "host/cli/run_events.h"
+#include "host/cli/run_group.h"
 #include "host/cli/run_tree.h"
-#include "host/cli/target/runtime.h"
+#include "host/cli/target/sockets.h"
 #include "host/cli/text/files.h"
 #include "host/cli/text/json.h"
 #include "host/config/module.h"
@@ -43,6 +44,7 @@ struct running {
     struct cli_texts files;
     struct cli_run_tree *tree; /* in place of files; NULL: none */
     struct run_options options;
+    struct cli_run_group group;
     struct cli_run_events events;
     struct cli_run_anonymous visitors;
     struct rapahub_guest_id *lives; /* the first of each guest */
@@ -150,7 +152,7 @@ static int create_host(struct running *running)
 static int open_control(struct running *running)
 {
     const char *name = cli_arguments_text(&running->cli->arguments, "name");
-    char path[CLI_RUNTIME_PATH], first[CLI_RUN_NAME] = "hub";
+    char path[CLI_SOCKETS_PATH], first[CLI_RUN_NAME] = "hub";
     struct rapahub_control_options options = {.path = path,
                                               .host = RAPAHUB_CONTROL_HOST(running->host),
                                               .on_stop = ask_to_stop,
@@ -165,11 +167,16 @@ static int open_control(struct running *running)
     }
     options.name = name ? name : first;
     cli_failure_about(running->cli, "%s", options.name);
-    r = cli_runtime_socket(options.name, path);
+    cli_run_group_add(&running->group, &options);
+    r = cli_sockets_new(options.name, options.group != NULL, path);
+    if (r < 0)
+        cli_run_group_hint(running->cli, &running->group, r);
     if (r == 0)
         r = rapahub_control_open(&options, &running->control);
     if (r == 0)
         cli_failure_about(running->cli, "%s", "");
+    if (r == RAPAHUB_EPERM)
+        cli_run_group_hint(running->cli, &running->group, r);
     if (r == RAPAHUB_EEXIST) {
         cli_failure_hint(running->cli, "--name OTHER, or rapahub stop %s", options.name);
         r = rapahub_fail(RAPAHUB_EEXIST, "", "a host of this name runs already");
@@ -317,11 +324,15 @@ static int take(struct running *running)
     cli_failure_about(running->cli, "run");
     cli_failure_hint(running->cli, "rapahub run --help");
     r = take_options(&running->cli->arguments, &running->options);
+    if (r == 0)
+        r = cli_run_group_take(running->cli, &running->group);
     if (r < 0)
         return r;
     cli_failure_about(running->cli, "%s", "");
     cli_failure_hint(running->cli, "%s", "");
     r = take_files(running);
+    if (r == 0 && running->tree)
+        r = cli_run_group_of_tree(running->tree, &running->group);
     if (r == 0 && running->options.check && !running->tree)
         r = rapahub_fail(RAPAHUB_ECONFIG, "", "--check takes a tree: a file .yaml");
     return r;

@@ -4,6 +4,7 @@
 #ifndef CONFIG_TREE_H
 #define CONFIG_TREE_H
 
+#include <rapahub/control.h>
 #include <rapahub/host.h>
 
 #include "host/config/yaml.h"
@@ -38,6 +39,8 @@ struct config_tree_node {
     uint16_t success[CONFIG_TREE_LIST + 1], prevent[CONFIG_TREE_LIST + 1],
         force[CONFIG_TREE_LIST + 1];
     struct rapahub_host_options host; /* the file's: its limits */
+    const char *control_group;        /* the file's, as all below: who may use the host */
+    enum rapahub_control_role control_role;
 };
 
 struct config_tree {

@@ -56,6 +56,8 @@ CHOICES(kill_modes, {"group", RAPAHUB_KILL_GROUP}, {"process", RAPAHUB_KILL_PROC
         {"cgroup", RAPAHUB_KILL_CGROUP});
 CHOICES(oom_policies, {"restart", RAPAHUB_OOM_RESTART}, {"stop", RAPAHUB_OOM_STOP},
         {"kill_group", RAPAHUB_OOM_KILL_GROUP});
+CHOICES(roles, {"viewer", RAPAHUB_CONTROL_VIEWER}, {"operator", RAPAHUB_CONTROL_OPERATOR},
+        {"admin", RAPAHUB_CONTROL_ADMIN});
 CHOICES(brutal, {"brutal", 1});
 
 /* Path, maps that have it, type, offset, text for the manual, and further members. */
@@ -98,6 +100,12 @@ const struct config_tree_key config_tree_keys_table[] = {
         "in a row (" DEFAULT(STARTS_BURST) ")", .min = 1, .max = 65536),
     KEY("starts.per_second", CONFIG_TREE_OF_FILE, COUNT, HOST(starts_per_s), "behind that (1,000)",
         .min = 1, .max = 1000000),
+    KEY("control.group", CONFIG_TREE_OF_FILE, TEXT, AT(control_group),
+        "a group whose members may use the host, from /run/rapahub (none)"),
+    KEY("control.role", CONFIG_TREE_OF_FILE, CHOICE, AT(control_role),
+        "what they may: look; also call, stop, restart, kill; also upgrade, and stop the host "
+        "(viewer)",
+        .choices = roles),
     /* keys of a supervisor */
     KEY("name", SUPERVISOR, NAME_TEXT, AT(name),
         "no other child of the file bears it (at the top: the file's name)"),

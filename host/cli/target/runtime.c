@@ -1,152 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/target/runtime.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <rapahub/error.h>
 
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
+#include "host/cli/target/sockets.h"
 #include "host/cli/text/view.h"
 #include "host/config/suggest.h"
 #include "hub/base/clock.h"
 
-#define SUFFIX    ".sock"
 #define ANSWER_NS (2 * HUB_SECOND)
 
 #define EXIT_NOBODY 4 /* no host reached */
-
-/* The possible folders of sockets. A host that was started without the variable must be found, too.
- * If another user has made the folder in /dev/shm before, the next one is used. */
-enum place { PLACE_SESSION, PLACE_SHARED, PLACE_USER, PLACE_TEMPORARY, PLACES };
-
-static bool folder_of(enum place place, char to[CLI_RUNTIME_PATH])
-{
-    const char *session = getenv("XDG_RUNTIME_DIR");
-
-    if (place == PLACE_SHARED)
-        snprintf(to, CLI_RUNTIME_PATH, "/dev/shm/rapahub-%u", (unsigned)geteuid());
-    else if (place == PLACE_USER)
-        snprintf(to, CLI_RUNTIME_PATH, "/run/user/%u/rapahub", (unsigned)geteuid());
-    else if (place == PLACE_TEMPORARY)
-        snprintf(to, CLI_RUNTIME_PATH, "/tmp/rapahub-%u", (unsigned)geteuid());
-    else if (session && session[0] == '/' && access(session, W_OK) == 0)
-        snprintf(to, CLI_RUNTIME_PATH, "%.4000s/rapahub", session);
-    else
-        return false;
-    return true;
-}
-
-static int check_folder(const char *path)
-{
-    struct stat status;
-
-    if (lstat(path, &status) < 0)
-        return rapahub_fail(-errno, "", "no folder '%s'", path);
-    if (!S_ISDIR(status.st_mode))
-        return rapahub_fail(RAPAHUB_EACCES, "", "'%s' is no folder", path);
-    if (status.st_uid != geteuid())
-        return rapahub_fail(RAPAHUB_EACCES, "",
-                            "'%s' belongs to user %u; name a folder of yours in XDG_RUNTIME_DIR",
-                            path, (unsigned)status.st_uid);
-    if ((status.st_mode & 077) != 0)
-        return rapahub_fail(RAPAHUB_EACCES, "", "'%s' is open to others: chmod 700 it", path);
-    return 0;
-}
-
-static int use_folder(bool make, const char *path)
-{
-    if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
-        return rapahub_fail(-errno, "", "cannot make the folder '%s'", path);
-    return check_folder(path);
-}
-
-/* Uses the first folder that belongs to this user alone, or can be made so. If there is none, the
- * error is that of the first one. r[impl exp.runtime.folder] */
-int cli_runtime_folder(bool make, char to[CLI_RUNTIME_PATH])
-{
-    enum place first = folder_of(PLACE_SESSION, to) ? PLACE_SESSION : PLACE_SHARED;
-
-    for (int place = (int)first; place < PLACES; place++)
-        if (folder_of((enum place)place, to) && use_folder(make, to) == 0)
-            return 0;
-    folder_of(first, to);
-    return use_folder(make, to);
-}
-
-int cli_runtime_socket(const char *host, char to[CLI_RUNTIME_PATH])
-{
-    size_t size;
-    int r = cli_runtime_folder(true, to);
-
-    if (r < 0)
-        return r;
-    if (strlen(host) >= CLI_RUNTIME_NAME || strchr(host, '/') || host[0] == '.' || !host[0])
-        return rapahub_fail(RAPAHUB_ECONFIG, "", "'%s' is no name of a host", host);
-    size = strlen(to);
-    snprintf(to + size, CLI_RUNTIME_PATH - size, "/%s" SUFFIX, host);
-    return 0;
-}
-
-/* Called for each socket. A result other than 0 ends the search, and is the result of the search.
- */
-typedef int visit_socket(void *user, const char *host, const char *path);
-
-static int each_in(const char *folder, visit_socket *visit, void *user)
-{
-    DIR *open_folder = opendir(folder);
-    const struct dirent *entry;
-    int r = 0;
-
-    while (open_folder && r == 0 && (entry = readdir(open_folder))) {
-        char path[CLI_RUNTIME_PATH + 300], name[CLI_RUNTIME_NAME];
-        size_t size = strlen(entry->d_name);
-
-        if (size <= strlen(SUFFIX) || strcmp(entry->d_name + size - strlen(SUFFIX), SUFFIX) != 0 ||
-            size - strlen(SUFFIX) >= sizeof name)
-            continue;
-        snprintf(name, sizeof name, "%.*s", (int)(size - strlen(SUFFIX)), entry->d_name);
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        r = visit(user, name, path);
-    }
-    if (open_folder)
-        closedir(open_folder);
-    return r;
-}
-
-/* Two places are often one folder: the session's is /run/user/UID where systemd starts sessions. */
-static bool is_new(const char *folder, struct stat *seen, size_t count)
-{
-    if (lstat(folder, &seen[count]) < 0)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (seen[i].st_dev == seen[count].st_dev && seen[i].st_ino == seen[count].st_ino)
-            return false;
-    return true;
-}
-
-static int each_socket(visit_socket *visit, void *user)
-{
-    struct stat seen[PLACES];
-    size_t count = 0;
-    int r = 0;
-
-    for (int place = 0; place < PLACES && r == 0; place++) {
-        char folder[CLI_RUNTIME_PATH];
-
-        if (folder_of((enum place)place, folder) && check_folder(folder) == 0 &&
-            is_new(folder, seen, count)) {
-            count++;
-            r = each_in(folder, visit, user);
-        }
-    }
-    return r;
-}
 
 static int receive_all(struct host_client *client, uint64_t deadline_ns, cli_runtime_item *item,
                        void *user)
@@ -212,6 +82,8 @@ static int visit_host(void *user, const char *host, const char *path)
     struct host_client *client = NULL;
     int r = host_client_open(path, &client);
 
+    if (r == RAPAHUB_EACCES)
+        return note_silence(walk->cli, host);
     if (r < 0)
         return 0;
     walk->host = host;
@@ -227,7 +99,7 @@ int cli_runtime_each(struct cli *cli, cli_runtime_visit *visit, void *user)
 {
     struct walk walk = {.cli = cli, .visit = visit, .user = user};
 
-    return each_socket(visit_host, &walk);
+    return cli_sockets_each(visit_host, &walk);
 }
 
 struct tour {
@@ -262,7 +134,7 @@ int cli_runtime_each_host(struct cli *cli, cli_runtime_visit_host *visit, void *
 {
     struct tour tour = {cli, visit, user};
 
-    return each_socket(visit_place, &tour);
+    return cli_sockets_each(visit_place, &tour);
 }
 
 /* Places of a name that is searched. */
@@ -355,7 +227,7 @@ static int connect_to(struct cli *cli, struct cli_runtime_place *place)
     struct opening opening = {place->host, &cli->client};
 
     host_client_release(&cli->client);
-    if (each_socket(open_socket, &opening) == 0)
+    if (cli_sockets_each(open_socket, &opening) == 0)
         return rapahub_fail(RAPAHUB_ENOENT, "", "host '%s' ended at this moment", place->host);
     return cli_runtime_ask(cli, HOST_FRAME_LIST, &(struct control_none){1}, count_guest,
                            &place->guests);
@@ -442,7 +314,7 @@ int cli_runtime_find(struct cli *cli, const char *name, enum cli_runtime_sought 
         return r;
     if (search.name[0] &&
         (search.listed.count == 0 || (sought == CLI_RUNTIME_NODES_FIRST && !search.is_guest)))
-        (void)each_socket(look_into, &search);
+        (void)cli_sockets_each(look_into, &search);
     if (search.supervisors.count == 1 && !search.guests_only)
         *out = search.supervisors.place;
     else if (search.listed.count == 1)

@@ -1,32 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runtime: the folder of the control sockets of this user's hosts, and the hosts and guests found
- * there. */
+/* runtime: the hosts that this user may reach, and their guests. */
 #ifndef CLI_RUNTIME_H
 #define CLI_RUNTIME_H
 
 #include <stdbool.h>
 
+#include "host/cli/target/sockets.h"
 #include "host/control/client.h"
 
 struct cli;
 
-#define CLI_RUNTIME_PATH 4096
-#define CLI_RUNTIME_NAME 64
-
-/* Finds the folder, and makes it with mode 0700 if `make`: $XDG_RUNTIME_DIR/rapahub, else
- * /dev/shm/rapahub-UID, else, if that is another user's, /run/user/UID/rapahub or /tmp/rapahub-UID.
- * -EACCES: another user can write to it. */
-int cli_runtime_folder(bool make, char to[CLI_RUNTIME_PATH]);
-
-/* Returns the path of a new host's socket, and makes the folder. */
-int cli_runtime_socket(const char *host, char to[CLI_RUNTIME_PATH]);
+#define CLI_RUNTIME_NAME CLI_SOCKETS_NAME
 
 /* Called for each guest of a host that responds, or with `guest` NULL for a host without guests. A
  * result other than 0 ends the search. */
 typedef int cli_runtime_visit(void *user, const char *host, const struct control_guest *guest);
 
-/* Visits all hosts of this user; a host that does not respond within 2 s is named on standard
- * error. */
+/* Visits all hosts of this user, and those that are open to a group; a host that does not respond
+ * within 2 s is named on standard error. */
 int cli_runtime_each(struct cli *cli, cli_runtime_visit *visit, void *user);
 
 /* The host, guest or supervisor that a name means. */

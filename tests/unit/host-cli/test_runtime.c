@@ -42,7 +42,7 @@ static void close_stage(const struct stage *stage)
 /* Asks as that user: 0 if the folder is `wanted`, else the refusal has those words. */
 static int ask(const struct stage *stage, const char *wanted, const char *words)
 {
-    char folder[CLI_RUNTIME_PATH];
+    char folder[CLI_SOCKETS_PATH];
     int status;
     pid_t child = fork();
 
@@ -54,7 +54,7 @@ static int ask(const struct stage *stage, const char *wanted, const char *words)
     unsetenv("XDG_RUNTIME_DIR");
     if (seteuid(stage->user) < 0)
         _exit(1);
-    if (cli_runtime_folder(true, folder) == 0)
+    if (cli_sockets_folder(true, folder) == 0)
         _exit(wanted && strcmp(folder, wanted) == 0 ? 0 : 2);
     _exit(words && strstr(rapahub_last_error()->text, words) ? 0 : 3);
 }

@@ -241,6 +241,22 @@ static void the_bounds_of_a_number_are_good_numbers(void **state)
     close_file(&file);
 }
 
+static void who_may_use_the_host_has_keys(void **state)
+{
+    struct file file;
+
+    (void)state;
+    open_good(&file, "control: {group: '1000', role: operator}\n"
+                     "supervisor: {children: [{name: a, module: " MODULE "}]}\n");
+    assert_string_equal(file.tree.file.control_group, "1000");
+    assert_int_equal(file.tree.file.control_role, RAPAHUB_CONTROL_OPERATOR);
+    close_file(&file);
+    open_good(&file, "supervisor: {children: [{name: a, module: " MODULE "}]}\n");
+    assert_null(file.tree.file.control_group);
+    assert_int_equal(file.tree.file.control_role, RAPAHUB_CONTROL_VIEWER);
+    close_file(&file);
+}
+
 static void each_key_is_said_with_a_text(void **state)
 {
     (void)state;
@@ -261,6 +277,7 @@ int main(void)
         cmocka_unit_test(what_watches_and_bounds_a_guest_has_keys),
         cmocka_unit_test(every_option_of_a_supervisor_has_a_key),
         cmocka_unit_test(the_bounds_of_a_number_are_good_numbers),
+        cmocka_unit_test(who_may_use_the_host_has_keys),
         cmocka_unit_test(each_key_is_said_with_a_text),
     };
 
