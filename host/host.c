@@ -12,7 +12,6 @@
 #include "host/call/route.h"
 #include "host/call/route_call.h"
 #include "host/call/router.h"
-#include "host/call/service.h"
 #include "host/call/streaming.h"
 #include "host/container/container_lifecycle.h"
 #include "host/forked_end.h"
@@ -44,13 +43,6 @@
 
 /* ---- create and destroy ---- */
 
-static void free_offers(struct rapahub_host *host)
-{
-    for (size_t i = 0; i < HOST_CONTAINERS_BUCKETS; i++)
-        HUB_LIST_EACH (&HOST_REGISTRY(host)->containers.buckets[i], link)
-            host_service_release(&HUB_LIST_ITEM(link, struct host_container, bucket)->offer);
-}
-
 static void free_host(struct rapahub_host *host)
 {
     host_observer_end_all(HOST_OBSERVE(host));
@@ -64,7 +56,7 @@ static void free_host(struct rapahub_host *host)
     host_group_release(&HOST_PROCESS(host)->shared);
     host_lease_fini(&HOST_PROCESS(host)->lease);
     host_modules_fini(&HOST_PROCESS(host)->modules);
-    free_offers(host);
+    host_container_lifecycle_free_offers(HOST_CALL(host));
     host_containers_fini(&HOST_REGISTRY(host)->containers);
     host_events_fini(&HOST_OWNER(host)->events);
     host_asyncs_close(&HOST_CALL(host)->asyncs);
@@ -199,7 +191,7 @@ static int run_destroy(struct rapahub_host *host, void *argument)
     (void)host_death_deliver(HOST_OBSERVE(host));
     host_detached_end_all(HOST_OWNER(host));
     host_asyncs_end_parked(HOST_CALL(host), RAPAHUB_EDIED, "the host ends");
-    (void)host_router_set(HOST_CALL(host), NULL, RAPAHUB_EDIED);
+    host_router_close(HOST_CALL(host));
     host_streaming_end(HOST_CALL(host));
     host_routed_take_back_all(&HOST_CALL(host)->router, &HOST_CALL(host)->asyncs);
     while (host_events_deliver(HOST_OWNER(host)) > 0)

@@ -4,6 +4,7 @@
 
 #include "host/call/raw_call.h"
 #include "host/call/router.h"
+#include "host/container/container_lifecycle.h"
 #include "host/host.h"
 #include "host/owner/forked.h"
 #include "host/owner/threads.h"
@@ -27,12 +28,35 @@ int rapahub_host_call_raw(struct rapahub_host *host, const struct rapahub_raw_ca
 
 static int run_set(struct host_owner *host, void *argument)
 {
-    return host_router_set(HOST_CALL(host), argument, RAPAHUB_ECLOSED);
+    return host_router_set(HOST_CALL(host), argument);
 }
 
 int rapahub_host_set_router(struct rapahub_host *host, const struct rapahub_router *router)
 {
     return host_threads_run(HOST_OWNER(host), run_set, (void *)(uintptr_t)router);
+}
+
+struct inquiries_job {
+    const struct rapahub_container_options *options;
+    const struct rapahub_inquiries *inquiries;
+};
+
+static int run_offer(struct host_owner *host, void *argument)
+{
+    const struct inquiries_job *job = argument;
+
+    if (job->options->routed || job->options->managed)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "inquiries are neither routed nor managed");
+    return host_container_lifecycle_inquire(HOST_CALL(host), job->options, job->inquiries);
+}
+
+int rapahub_host_offer_inquiries(struct rapahub_host *host,
+                                 const struct rapahub_container_options *options,
+                                 const struct rapahub_inquiries *inquiries)
+{
+    struct inquiries_job job = {options, inquiries};
+
+    return host_threads_run(HOST_OWNER(host), run_offer, &job);
 }
 
 int rapahub_host_answer_raw(struct rapahub_host *host, struct rapahub_request_id request,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host/call/call.h"
+#include "host/call/inquiries.h"
 #include "host/call/service.h"
 #include "host/owner/changes.h"
 #include "host/owner/ownership.h"
@@ -44,7 +45,8 @@ static struct host_container *container_of(const struct host_call *host,
     struct host_container *container =
         host_containers_find(&host->process.owner.registry.containers, target);
 
-    return container && (container->guest || container->offer) ? container : NULL;
+    return container && (container->guest || host_containers_is_offered(container)) ? container
+                                                                                    : NULL;
 }
 
 static int look(struct rapahub_container_id target, struct host_container *container,
@@ -59,8 +61,9 @@ static int look(struct rapahub_container_id target, struct host_container *conta
     out->held = is_held(container, chain);
     hub_add(out->held ? &container->held : &container->users, 1);
     out->container = container;
-    if (container->offer) {
-        out->methods = host_methods_hold(host_service_methods(container->offer));
+    if (host_containers_is_offered(container)) {
+        out->methods = host_methods_hold(container->offer ? host_service_methods(container->offer)
+                                                          : container->inquiries->methods);
         memcpy(out->name, "host", sizeof "host");
         return 0;
     }
@@ -89,6 +92,8 @@ static int look_for_call(const struct host_call *host, struct rapahub_container_
     bool routed = container && container->routed && !raw;
     char id[HOST_CONTAINERS_ID_SIZE];
 
+    if (container && container->inquiries)
+        return HOST_ROUTE_AWAY; /* r[impl hub.inquiry.later] */
     if (has_router(host) && (!container || routed))
         return HOST_ROUTE_AWAY;
     if (routed)

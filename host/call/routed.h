@@ -20,6 +20,7 @@
 
 struct host_async;
 struct host_asyncs;
+struct host_inquiries;
 
 /* An answer that the owner has not passed on yet. The text ends with a NUL. */
 struct host_routed_answer {
@@ -56,6 +57,8 @@ struct host_routed {
     struct host_routed_origin origin; /* its query is the one below, or NULL */
     struct rapahub_query query;
     bool returned; /* under the lock: the router has answered too late, and uses nothing of it */
+    /* They carry the call out instead of the router; NULL: the router does. Owner. */
+    const struct host_inquiries *inquiries;
     enum host_routed_state state;      /* under the lock */
     struct host_routed_answer *answer; /* under the lock; NULL: none */
     struct hub_list link;              /* in one of the router's lists; under the lock */

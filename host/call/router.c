@@ -7,6 +7,7 @@
 
 #include "host/call/call.h"
 #include "host/call/chains.h"
+#include "host/call/inquiries.h"
 #include "host/owner/threads.h"
 #include "hub/base/clock.h"
 #include "hub/wire/response.h"
@@ -64,17 +65,36 @@ static int note_begun(struct host_call *host, struct host_routed *routed, int r)
     return refused ? r : 0;
 }
 
+/* Finds out who carries out the call: the inquiries of its container, or the router. */
+static int find_functions(struct host_call *host, struct host_async *async,
+                          const struct rapahub_router **out)
+{
+    const struct host_container *container =
+        async->routed->origin.query
+            ? NULL
+            : host_containers_find(&HOST_REGISTRY(host)->containers, async->target);
+    const struct host_inquiries *inquiries = container ? container->inquiries : NULL;
+
+    async->routed->inquiries = inquiries;
+    *out = inquiries ? &inquiries->router : &host->router.router;
+    if (inquiries)
+        return host_inquiries_check(inquiries, async->method, async->method_id, async->arguments);
+    return (*out)->begin
+               ? 0
+               : rapahub_fail(RAPAHUB_ENOTLOCAL, "", "%s is for a router, and this host has none",
+                              async->method);
+}
+
 /* The router may answer the call before it returns. r[impl hub.route.begin] */
 static int begin(struct host_call *host, struct host_async *async)
 {
-    const struct rapahub_router *router = &host->router.router;
+    const struct rapahub_router *router;
     struct host_routed *routed = async->routed;
     struct rapahub_raw_call call;
-    int r;
+    int r = find_functions(host, async, &router);
 
-    if (!router->begin)
-        return rapahub_fail(RAPAHUB_ENOTLOCAL, "", "%s is for a router, and this host has none",
-                            async->method);
+    if (r < 0)
+        return r;
     describe(host, async, &call);
     hub_mutex_lock(&host->asyncs.lock);
     routed->state = HOST_ROUTED_TAKEN;
@@ -219,10 +239,12 @@ static void pass_on(struct host_async *async, const struct host_routed_answer *a
     host_asyncs_end(async, r, r == 0 ? &async->answer : NULL);
 }
 
-/* Tells the router, which has had the call, that it ends without its answer. */
+/* Tells the router, or the inquiries, which had the call, that it ends without its answer. */
 static void tell_cancel(struct host_call *host, const struct rapahub_router *router,
                         const struct host_async *async)
 {
+    if (async->routed && async->routed->inquiries)
+        router = &async->routed->inquiries->router;
     if (!router->cancel)
         return;
     host->process.owner.callbacks++;
@@ -331,21 +353,44 @@ static int check(const struct rapahub_router *router)
     return router->begin ? 0 : rapahub_fail(RAPAHUB_EINVAL, "", "a router needs `begin`");
 }
 
-/* From here on these calls are neither answered nor cancelled. */
-static void take_all(struct host_call *host, struct hub_list *to)
+/* Moves the calls of one list to another, but inquiries only at the end of the host.
+ * r[impl hub.inquiry.router] */
+static void take(struct hub_list *from, bool at_end, struct hub_list *to)
 {
-    struct hub_list *link;
+    struct hub_list kept, *link;
 
+    hub_list_init(&kept);
+    while ((link = hub_list_pop(from))) {
+        struct host_routed *routed = HUB_LIST_ITEM(link, struct host_routed, link);
+        bool stays = routed->inquiries && !at_end;
+
+        if (!stays)
+            routed->state = HOST_ROUTED_ENDED;
+        hub_list_append(stays ? &kept : to, link);
+    }
+    while ((link = hub_list_pop(&kept)))
+        hub_list_append(from, link);
+}
+
+static uint32_t length_of(const struct hub_list *list)
+{
+    uint32_t count = 0;
+
+    HUB_LIST_EACH (list, link)
+        count++;
+    return count;
+}
+
+/* From here on these calls are neither answered nor cancelled. */
+static void take_all(struct host_call *host, bool at_end, struct hub_list *to)
+{
     hub_list_init(to);
     hub_mutex_lock(&host->asyncs.lock);
-    while ((link = hub_list_pop(&host->router.ended)) ||
-           (link = hub_list_pop(&host->router.open))) {
-        HUB_LIST_ITEM(link, struct host_routed, link)->state = HOST_ROUTED_ENDED;
-        hub_list_append(to, link);
-    }
-    hub_store_relaxed(&host->router.ends, 0);
+    take(&host->router.ended, at_end, to);
+    take(&host->router.open, at_end, to);
+    hub_store_relaxed(&host->router.ends, length_of(&host->router.ended));
+    host->router.due_ns = hub_list_empty(&host->router.open) ? HUB_NEVER : 0;
     hub_mutex_unlock(&host->asyncs.lock);
-    host->router.due_ns = HUB_NEVER;
 }
 
 static void exchange(struct host_call *host, const struct rapahub_router *router)
@@ -361,19 +406,29 @@ static void exchange(struct host_call *host, const struct rapahub_router *router
 
 /* The end of a call may begin another one, and take turns: that one goes to the next router.
  * r[impl hub.route.replace] */
-int host_router_set(struct host_call *host, const struct rapahub_router *router, int code)
+static void replace(struct host_call *host, const struct rapahub_router *router, int code)
 {
     const struct rapahub_router before = host->router.router;
     struct hub_list calls, *link;
-    int r = router ? check(router) : 0;
 
-    if (r < 0)
-        return r;
-    take_all(host, &calls);
+    take_all(host, code == RAPAHUB_EDIED, &calls);
     exchange(host, router);
     while ((link = hub_list_pop(&calls)))
         end(host, &before, HUB_LIST_ITEM(link, struct host_routed, link)->async, code);
-    return 0;
+}
+
+int host_router_set(struct host_call *host, const struct rapahub_router *router)
+{
+    int r = router ? check(router) : 0;
+
+    if (r == 0)
+        replace(host, router, RAPAHUB_ECLOSED);
+    return r;
+}
+
+void host_router_close(struct host_call *host)
+{
+    replace(host, NULL, RAPAHUB_EDIED);
 }
 
 /* Work of the owner for another thread, or for itself. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* router: the calls that the embedder's router carries out: <rapahub/route.h>. Each is an
- * asynchronous call with a record, host_routed. The owner gives it to the router in a turn, and
- * ends it in a turn: when it was answered or cancelled, at its deadline, or when the router goes.
- * Whichever comes first under the lock of asyncs ends it; all else is refused. */
+/* router: the calls that the embedder's router carries out, and inquiries: <rapahub/route.h>. Each
+ * is an asynchronous call with a record, host_routed. The owner gives it to the router in a turn,
+ * and ends it in a turn: when it was answered or cancelled, at its deadline, or when the router
+ * goes. Whichever comes first under the lock of asyncs ends it; all else is refused. */
 #ifndef HOST_CALL_ROUTER_H
 #define HOST_CALL_ROUTER_H
 
@@ -13,12 +13,17 @@ struct host_call;
 
 void host_router_init(struct host_router *router);
 
-/* Replaces the router; NULL: there is none. The calls of the one before end with `code`, and it is
- * told of each. -EINVAL: it is not complete; nothing has changed then. Owner. */
-int host_router_set(struct host_call *host, const struct rapahub_router *router, int code);
-
-/* Gives a call to the router, or ends it with the reason why not. The call is parked no more.
+/* Replaces the router; NULL: there is none. The calls of the one before end with RAPAHUB_ECLOSED,
+ * and it is told of each; inquiries go on. -EINVAL: it is not complete; nothing has changed then.
  * Owner. */
+int host_router_set(struct host_call *host, const struct rapahub_router *router);
+
+/* Removes the router. Its calls and inquiries end with RAPAHUB_EDIED. Owner, at the end of the
+ * host. */
+void host_router_close(struct host_call *host);
+
+/* Gives a call to the router, or to the inquiries of its container, or ends it with the reason why
+ * not. The call is parked no more. Owner. */
 void host_router_take(struct host_call *host, struct host_async *async);
 
 /* Ends a call that the router has. RAPAHUB_ESTALE: it has none of this number; -EINVAL, -EMSGSIZE,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host/call/call.h"
+#include "host/call/inquiries.h"
 #include "host/call/request.h"
 #include "host/call/service.h"
 #include "host/call/services.h"
@@ -131,6 +132,39 @@ int host_container_lifecycle_offer(struct host_call *host,
     return 0;
 }
 
+int host_container_lifecycle_inquire(struct host_call *host,
+                                     const struct rapahub_container_options *options,
+                                     const struct rapahub_inquiries *inquiries)
+{
+    OWN(host_inquiries) struct host_inquiries *made = NULL;
+    struct host_container *container;
+    int r = host_options_check_container(options);
+
+    if (r == 0)
+        r = host_inquiries_create(inquiries, &made);
+    if (r == 0)
+        r = host_begin_enter(host, options, NULL, &container);
+    if (r < 0)
+        return r;
+    host_routes_write(&HOST_REGISTRY(host)->routes);
+    container->inquiries = TAKE(made);
+    host_containers_move(container, HOST_CONTAINER_READY, "it is offered");
+    host_routes_unlock(&HOST_REGISTRY(host)->routes);
+    return 0;
+}
+
+void host_container_lifecycle_free_offers(struct host_call *host)
+{
+    for (size_t i = 0; i < HOST_CONTAINERS_BUCKETS; i++) {
+        HUB_LIST_EACH (&HOST_REGISTRY(host)->containers.buckets[i], link) {
+            struct host_container *container = HUB_LIST_ITEM(link, struct host_container, bucket);
+
+            host_service_release(&container->offer);
+            host_inquiries_release(&container->inquiries);
+        }
+    }
+}
+
 /* ---- a container that lives ---- */
 
 int host_container_lifecycle_take(struct host_call *host, struct rapahub_container_id target,
@@ -158,7 +192,7 @@ int host_container_lifecycle_hold(struct host_call *host, struct rapahub_contain
     struct host_container *container =
         host_containers_find(&HOST_REGISTRY(host)->containers, target);
 
-    if (container && container->offer)
+    if (container && host_containers_is_offered(container))
         return rapahub_fail(RAPAHUB_ENOTSUP, "", "the calls to an offer cannot be held");
     if (!container || !container->guest || container->state == HOST_CONTAINER_GONE)
         return host_asked_refuse(target);

@@ -9,6 +9,7 @@
 #include "host/container/asked.h"
 
 struct host_call;
+struct rapahub_inquiries;
 
 /* Begins a container in a guest that is ready. After a failure nothing of it is left. */
 struct host_container_lifecycle_begin {
@@ -29,6 +30,14 @@ int host_container_lifecycle_keep(struct host_guest *guest,
 int host_container_lifecycle_offer(struct host_call *host,
                                    const struct rapahub_container_options *options,
                                    const struct rapahub_method *methods, void *self);
+
+/* Makes a container of methods of this process that are answered later; they are copied. */
+int host_container_lifecycle_inquire(struct host_call *host,
+                                     const struct rapahub_container_options *options,
+                                     const struct rapahub_inquiries *inquiries);
+
+/* Frees what this process has offered. Owner, at the end of the host. */
+void host_container_lifecycle_free_offers(struct host_call *host);
 
 /* Finds a container that serves, is plugged or held, and its life; see asked.h. Waits for its
  * guest, if that is starting, until the deadline. -ETIMEDOUT; -ENOENT if no guest has such a

@@ -236,10 +236,11 @@ static int remove_unowned(struct host_step *step)
     struct host_container *container =
         host_containers_find(&registry_of(step)->containers, step->target);
 
-    if (!container || (!container->offer && container->state != HOST_CONTAINER_GONE &&
-                       !host_containers_unbegun(container)))
+    if (!container ||
+        (!host_containers_is_offered(container) && container->state != HOST_CONTAINER_GONE &&
+         !host_containers_unbegun(container)))
         return 0;
-    if (container->offer)
+    if (host_containers_is_offered(container))
         return rapahub_fail(RAPAHUB_ENOTSUP, "", "an offer lasts as long as its host");
     remove_container(step, container);
     return 1;

@@ -34,13 +34,15 @@ extern const struct hub_states host_containers_states;
 
 struct host_guest;
 struct host_service;
+struct host_inquiries;
 
 struct host_container {
     struct rapahub_container_id id;
     uint32_t state;             /* enum host_container_state */
-    struct host_guest *guest;   /* NULL: a service */
-    struct host_service *offer; /* NULL: the container is in a guest */
-    uint64_t handle;            /* names it to its guest; the same in all lives */
+    struct host_guest *guest;   /* NULL: the container is of this process: one of the next two */
+    struct host_service *offer; /* a service; else NULL */
+    struct host_inquiries *inquiries; /* methods that are answered later; else NULL */
+    uint64_t handle;                  /* names it to its guest; the same in all lives */
     char *pool_name;
     struct rapahub_bytes params; /* its own copy */
     bool routed;                 /* its calls go to the router: host/call/router.h */
@@ -70,6 +72,12 @@ struct host_containers {
     uint32_t count;
     uint64_t handles; /* the last handle given */
 };
+
+/* Says whether the container is one of this process, and so lasts as long as the host. */
+static inline bool host_containers_is_offered(const struct host_container *container)
+{
+    return container->offer || container->inquiries;
+}
 
 void host_containers_init(struct host_containers *containers);
 void host_containers_fini(struct host_containers *containers);

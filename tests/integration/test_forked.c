@@ -163,6 +163,9 @@ TRY(rapahub_host_cancel, (rapahub_host_cancel(s->host, (struct rapahub_request_i
 TRY(rapahub_host_cork, rapahub_host_cork(s->host, here, true))
 TRY(rapahub_host_set_router, rapahub_host_set_router(s->host, &router))
 TRY(rapahub_host_call_raw, rapahub_host_call_raw(s->host, &raw_call, on_raw, NULL, &out.request))
+TRY(rapahub_host_offer_inquiries,
+    rapahub_host_offer_inquiries(s->host, &(struct rapahub_container_options){.id = here},
+                                 &(struct rapahub_inquiries){.begin = NULL}))
 TRY(rapahub_host_answer_raw,
     rapahub_host_answer_raw(s->host, (struct rapahub_request_id){1}, &raw_answer))
 TRY(rapahub_host_lease, (rapahub_host_lease(s->host, 0), told()))
@@ -262,6 +265,7 @@ static const struct {
     ENTRY(rapahub_host_set_router),
     ENTRY(rapahub_host_call_raw),
     ENTRY(rapahub_host_answer_raw),
+    ENTRY(rapahub_host_offer_inquiries),
     ENTRY(rapahub_host_lease),
     ENTRY(rapahub_host_loan),
     ENTRY(rapahub_host_drop_loan),

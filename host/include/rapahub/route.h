@@ -17,6 +17,7 @@
 RAPAHUB_BEGIN_DECLS
 
 struct rapahub_host;
+struct rapahub_container_options;
 
 /* A stream among the arguments: one of the two is set. */
 struct rapahub_raw_stream {
@@ -88,8 +89,33 @@ struct rapahub_router {
 RAPAHUB_API_CHECKED int rapahub_host_set_router(struct rapahub_host *host,
                                                 const struct rapahub_router *router);
 
-/* Ends a call that the router has taken; the answer is copied. RAPAHUB_ESTALE: it has ended, it was
- * answered before, or there is no such call. Any thread. */
+/* Inquiries: methods of this process that are answered later, by any thread, and that know who
+ * asks. Those of rapahub_host_offer run on the owner to their end instead. */
+struct rapahub_inquiries {
+    const char *const *methods; /* signatures without streams, ended by NULL; copied */
+    /* Takes a call of one of them, whose arguments are of its types, and copies what it keeps; or
+     * refuses it with an error and its diagnosis. `call->from` is the life of the guest that asks.
+     * rapahub_host_answer_raw ends a call that was taken, also before this returns; one that is not
+     * answered ends at its deadline. On the owner; must not wait. */
+    int (*begin)(void *user, const struct rapahub_raw_call *call, struct rapahub_request_id answer);
+    /* The call has ended without an answer: it was cancelled, its time was up, or its guest or the
+     * host has ended. An answer would be refused. On the owner; must not wait. NULL: not told. */
+    void (*cancel)(void *user, struct rapahub_request_id answer);
+    void *user;
+    uint64_t reserved[4];
+};
+
+/* Offers inquiries as a container of this process, to the host itself and to its guests, as long as
+ * the host lasts. With a router or without, their calls are no calls for it. A guest has at most
+ * its share of them, 16,384 / `guests_max`, and the host 8,192 of its own; one more is refused with
+ * -EBUSY. They count with those that a router has. -EINVAL: what is given is not complete, or the
+ * container is `routed` or `managed`; -ENOTSUP: a method has a stream; -EEXIST: the id is taken. */
+RAPAHUB_API_CHECKED int rapahub_host_offer_inquiries(
+    struct rapahub_host *host, const struct rapahub_container_options *options,
+    const struct rapahub_inquiries *inquiries);
+
+/* Ends a call that the router has taken, or an inquiry; the answer is copied. RAPAHUB_ESTALE: it
+ * has ended, it was answered before, or there is no such call. Any thread. */
 RAPAHUB_API_CHECKED int rapahub_host_answer_raw(struct rapahub_host *host,
                                                 struct rapahub_request_id request,
                                                 const struct rapahub_raw_answer *answer);

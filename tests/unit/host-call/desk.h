@@ -116,7 +116,7 @@ FLOOR_UNUSED static struct stage *desk_open(void)
     desk = (struct desk){.stage = floor_open()};
     desk_ends = (struct desk_ends){0};
     desk.stage->host.hooks = &hooks;
-    assert_int_equal(host_router_set(&desk.stage->host, &desk_router, RAPAHUB_ECLOSED), 0);
+    assert_int_equal(host_router_set(&desk.stage->host, &desk_router), 0);
     return desk.stage;
 }
 
@@ -124,7 +124,7 @@ FLOOR_UNUSED static void desk_close(void)
 {
     struct stage *stage = desk.stage;
 
-    assert_int_equal(host_router_set(&stage->host, NULL, RAPAHUB_EDIED), 0);
+    host_router_close(&stage->host);
     hub_mutex_lock(&stage->host.asyncs.lock);
     assert_int_equal(stage->host.asyncs.routed, 0);
     assert_int_equal(stage->host.asyncs.table.own, 0);

@@ -96,7 +96,7 @@ static void what_is_not_for_this_host_is_for_the_router(void **state)
     assert_int_equal(desk.begun, 2);
     assert_true(desk.query.mode == RAPAHUB_QUERY_LOCAL);
     assert_null(floor_next(stage));
-    assert_int_equal(host_router_set(&stage->host, NULL, RAPAHUB_ECLOSED), 0);
+    assert_int_equal(host_router_set(&stage->host, NULL), 0);
     assert_true(end.count == 2 && end.answer.status == RAPAHUB_ECLOSED);
     call.target = desk_elsewhere;
     call.query = NULL;

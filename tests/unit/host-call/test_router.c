@@ -168,18 +168,18 @@ static void the_calls_of_a_router_that_goes_end(void **state)
     uint64_t answered = desk_call(desk_make()), open = desk_call(desk_make());
 
     (void)state;
-    assert_int_equal(host_router_set(&stage->host, &incomplete, RAPAHUB_ECLOSED), RAPAHUB_EINVAL);
-    assert_int_equal(host_router_set(&stage->host, &unknown, RAPAHUB_ECLOSED), RAPAHUB_EINVAL);
+    assert_int_equal(host_router_set(&stage->host, &incomplete), RAPAHUB_EINVAL);
+    assert_int_equal(host_router_set(&stage->host, &unknown), RAPAHUB_EINVAL);
     assert_int_equal(desk_ends.count, 0);
     assert_int_equal(desk_answer(answered, 0, "", 0), 0);
-    assert_int_equal(host_router_set(&stage->host, &desk_router, RAPAHUB_ECLOSED), 0);
+    assert_int_equal(host_router_set(&stage->host, &desk_router), 0);
     assert_true(desk_ends.count == 2 && desk_ends.code == RAPAHUB_ECLOSED);
     assert_true(desk.cancelled == 1 && desk.cancels[0] == open);
     assert_int_equal(desk_answer(open, 0, "", 0), RAPAHUB_ESTALE);
     assert_true(host_router_next_deadline(&stage->host) == HUB_NEVER);
     (void)desk_call(desk_make());
     assert_int_equal(desk.begun, 3);
-    assert_int_equal(host_router_set(&stage->host, NULL, RAPAHUB_EDIED), 0);
+    host_router_close(&stage->host);
     assert_true(desk_ends.count == 3 && desk_ends.code == RAPAHUB_EDIED);
     desk_close();
 }
@@ -192,7 +192,7 @@ static void a_call_for_a_router_that_is_gone_is_refused(void **state)
 
     (void)state;
     assert_int_equal(host_routed_add(&stage->host.asyncs, async, &nobody), 0);
-    assert_int_equal(host_router_set(&stage->host, NULL, RAPAHUB_ECLOSED), 0);
+    assert_int_equal(host_router_set(&stage->host, NULL), 0);
     (void)desk_call(async);
     assert_true(desk_ends.count == 1 && desk_ends.code == RAPAHUB_ENOTLOCAL);
     assert_int_equal(desk.begun, 0);
