@@ -202,7 +202,7 @@ const struct cli_command cli_commands[] = {
     COMMAND("completion", cli_completion, SHELL, 1, 1, "SHELL", "completion for bash, zsh or fish",
             "Prints a script that the shell reads at its start.",
             "source <(rapahub completion bash)", "shell, script", NULL),
-    COMMAND("help", cli_help, COMMAND, 0, 1, "[COMMAND]", "how a command is used",
+    COMMAND("help", cli_help, COMMAND, 0, 2, "[COMMAND]", "how a command is used",
             "Without COMMAND: the list of commands.", "rapahub help call",
             "commands[{name, operands, summary, schema, members, options[{name, value, "
             "default, text}]}]",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* commands: the one table of all commands, and the functions that carry them out, each in the file
- * of its name. Only main names the table: all others get it with the arguments, so that a command
- * does not depend on the other ones. r[impl exp.table] */
+/* commands: the one table of the commands of this room, and the functions that carry them out, each
+ * in the file of its name. Only main names the table: all others get it and its like with the
+ * arguments, so that a command does not depend on the other ones. r[impl exp.table] */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 

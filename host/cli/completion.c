@@ -111,11 +111,33 @@ static void offer_choices(const struct completing *completing, const char *choic
     }
 }
 
-static void offer_commands(const struct completing *completing)
+/* Says whether an earlier command has the same first word, which was offered then. */
+static bool was_offered(const struct cli_command *const *tables, unsigned index, size_t first)
 {
-    for (const struct cli_command *c = completing->cli->arguments.commands; c->name; c++) {
-        if (!c->hidden)
-            offer(completing, "%s", c->name);
+    const char *name = cli_command_at(tables, index)->name;
+
+    for (unsigned i = 0; i < index; i++) {
+        const struct cli_command *c = cli_command_at(tables, i);
+
+        if (!c->hidden && strncmp(c->name, name, first) == 0 &&
+            (c->name[first] == ' ' || c->name[first] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* The first words of all commands, or the second ones of a group. */
+static void offer_commands(const struct completing *completing, const char *group)
+{
+    const struct cli_command *const *tables = completing->cli->arguments.tables;
+    const struct cli_command *c;
+
+    for (unsigned i = 0; (c = cli_command_at(tables, i)); i++) {
+        const char *word = group ? cli_command_in_group(c, group) : c->name;
+        size_t first = word ? strcspn(word, " ") : 0;
+
+        if (!c->hidden && word && (group || !was_offered(tables, i, first)))
+            offer(completing, "%.*s", (int)first, word);
     }
 }
 
@@ -188,7 +210,7 @@ static void offer_operands(struct completing *completing, enum cli_operand opera
     else if (operand == CLI_OPERAND_CODE)
         offer_codes(completing);
     else if (operand == CLI_OPERAND_COMMAND)
-        offer_commands(completing);
+        offer_commands(completing, NULL);
     else if (operand == CLI_OPERAND_SHELL)
         offer_choices(completing, "bash|zsh|fish");
 }
@@ -205,14 +227,18 @@ static const struct cli_option *waits_for_value(const struct cli_command *comman
     return option && option->value != CLI_FLAG ? option : NULL;
 }
 
-static const struct cli_command *find_command(const struct cli_command *commands,
-                                              char *const *words, int count)
+/* `group` gets the first of two words, if the second one is not there yet; else NULL. */
+static const struct cli_command *find_command(const struct cli_command *const *tables,
+                                              char *const *words, int count, const char **group)
 {
+    *group = NULL;
     for (int i = 1; i < count; i++) {
-        const struct cli_command *command = cli_command_find(commands, words[i]);
+        const struct cli_command *command = cli_command_find_in(tables, *group, words[i]);
 
         if (command)
             return command;
+        if (!*group && cli_command_is_group(tables, words[i]))
+            *group = words[i];
     }
     return NULL;
 }
@@ -223,7 +249,9 @@ int cli_completion_words(struct cli *cli)
     int count = cli->arguments.count;
     char *const *words = cli->arguments.operands;
     struct completing completing = {cli, count > 0 ? words[count - 1] : ""};
-    const struct cli_command *command = find_command(cli->arguments.commands, words, count - 1);
+    const char *group;
+    const struct cli_command *command =
+        find_command(cli->arguments.tables, words, count - 1, &group);
     const struct cli_option *option = count > 1 ? waits_for_value(command, words[count - 2]) : NULL;
 
     cli->quiet = true;
@@ -236,7 +264,7 @@ int cli_completion_words(struct cli *cli)
         offer_options(&completing, command ? command->options : NULL);
         offer_options(&completing, cli_command_global);
     } else if (!command) {
-        offer_commands(&completing);
+        offer_commands(&completing, group);
     } else {
         offer_operands(&completing, command->operand);
     }

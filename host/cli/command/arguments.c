@@ -128,24 +128,38 @@ static bool is_negative_number(const char *word)
            ((word[1] >= '0' && word[1] <= '9') || word[1] == '.' || strcmp(word, "-inf") == 0);
 }
 
-static int set_command(struct cli_arguments *arguments, struct words *words, const char *name)
+static int refuse_command(const struct cli_arguments *arguments, const char *word)
 {
+    const char *group = arguments->group;
+    char name[CLI_COMMAND_NAME];
     const char *near;
 
-    arguments->command = cli_command_find(arguments->commands, name);
+    snprintf(name, sizeof name, "%s%s%s", group ? group : "", group ? " " : "", word);
+    near = cli_command_suggest(arguments->tables, name);
+    return rapahub_fail(RAPAHUB_ECONFIG, "", "unknown command '%s%s%s'%s%s%s", group ? group : "",
+                        group ? " " : "", word, near ? ", did you mean '" : "", near ? near : "",
+                        near ? "'?" : "");
+}
+
+/* Takes a word of the command's name. The word of a group waits for the second one. */
+static int take_name(struct cli_arguments *arguments, struct words *words, const char *word)
+{
+    arguments->command = cli_command_find_in(arguments->tables, arguments->group, word);
     if (arguments->command) {
+        arguments->group = NULL;
         make_words(arguments->command, words);
         return 0;
     }
-    near = cli_command_suggest(arguments->commands, name);
-    return rapahub_fail(RAPAHUB_ECONFIG, "", "unknown command '%s'%s%s%s", name,
-                        near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+    if (arguments->group || !cli_command_is_group(arguments->tables, word))
+        return refuse_command(arguments, word);
+    arguments->group = word;
+    return 0;
 }
 
 static int take_operand(struct cli_arguments *arguments, struct words *words, char *word)
 {
     if (!arguments->command)
-        return set_command(arguments, words, word);
+        return take_name(arguments, words, word);
     arguments->operands[arguments->count++] = word;
     return 0;
 }
@@ -172,9 +186,12 @@ static int check_operands(const struct cli_arguments *arguments)
 {
     const struct cli_command *command = arguments->command;
 
-    if (!command || cli_arguments_flag(arguments, "help") ||
-        cli_arguments_flag(arguments, "version"))
+    if (cli_arguments_flag(arguments, "help") || cli_arguments_flag(arguments, "version"))
         return 0;
+    if (!command)
+        return arguments->group
+                   ? rapahub_fail(RAPAHUB_ECONFIG, "", "'%s' needs a second word", arguments->group)
+                   : 0;
     if (arguments->count < command->operands_min)
         return rapahub_fail(RAPAHUB_ECONFIG, "", "%s is missing", command->operands);
     if (command->operands_max >= 0 && arguments->count > command->operands_max)
@@ -197,13 +214,13 @@ static int check_variables(const struct words *words)
     return r;
 }
 
-int cli_arguments_parse(const struct cli_command *commands, int argc, char **argv,
+int cli_arguments_parse(const struct cli_command *const *tables, int argc, char **argv,
                         struct cli_arguments *out)
 {
     struct words words;
     int r = 0;
 
-    *out = (struct cli_arguments){.commands = commands,
+    *out = (struct cli_arguments){.tables = tables,
                                   .operands = calloc((size_t)argc + 1, sizeof *out->operands)};
     if (!out->operands)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the command line");

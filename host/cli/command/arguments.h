@@ -16,8 +16,9 @@ struct cli_given {
 };
 
 struct cli_arguments {
-    const struct cli_command *commands; /* the table that they were checked against */
-    const struct cli_command *command;  /* NULL: none was named */
+    const struct cli_command *const *tables; /* the commands they were checked against */
+    const char *group; /* the first of two words, if no second one follows; else NULL */
+    const struct cli_command *command; /* NULL: none was named */
     unsigned given_count;
     struct cli_given given[CLI_ARGUMENTS_GIVEN];
     int count; /* number of operands */
@@ -25,10 +26,10 @@ struct cli_arguments {
 };
 
 /* Parses a command line. Options may stand before and after the command and its operands; a
- * negative number is an operand; after `--` all words are. `commands` is the table of the program
- * and stays the caller's. `operands` is allocated and shows argv. RAPAHUB_ECONFIG says what is
+ * negative number is an operand; after `--` all words are. `tables` are those of the program
+ * and stay the caller's. `operands` is allocated and shows argv. RAPAHUB_ECONFIG says what is
  * wrong. */
-int cli_arguments_parse(const struct cli_command *commands, int argc, char **argv,
+int cli_arguments_parse(const struct cli_command *const *tables, int argc, char **argv,
                         struct cli_arguments *out);
 void cli_arguments_fini(struct cli_arguments *arguments);
 

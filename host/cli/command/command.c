@@ -23,20 +23,67 @@ const struct cli_option cli_command_global[] = {
     FLAG("version", "print the version, and end", .letter = 'V'),
     END};
 
-const struct cli_command *cli_command_find(const struct cli_command *commands, const char *name)
+const struct cli_command *cli_command_at(const struct cli_command *const *tables, unsigned index)
 {
-    for (const struct cli_command *c = commands; c->name; c++) {
+    for (; *tables; tables++)
+        for (const struct cli_command *c = *tables; c->name; c++)
+            if (index-- == 0)
+                return c;
+    return NULL;
+}
+
+const struct cli_command *cli_command_find(const struct cli_command *const *tables,
+                                           const char *name)
+{
+    const struct cli_command *c;
+
+    for (unsigned i = 0; (c = cli_command_at(tables, i)); i++)
         if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}
+
+const char *cli_command_in_group(const struct cli_command *command, const char *group)
+{
+    size_t size = strlen(group);
+
+    return strncmp(command->name, group, size) == 0 && command->name[size] == ' '
+               ? command->name + size + 1
+               : NULL;
+}
+
+const struct cli_command *cli_command_find_in(const struct cli_command *const *tables,
+                                              const char *group, const char *name)
+{
+    const struct cli_command *c;
+
+    if (!group)
+        return cli_command_find(tables, name);
+    for (unsigned i = 0; (c = cli_command_at(tables, i)); i++) {
+        const char *second = cli_command_in_group(c, group);
+
+        if (second && strcmp(second, name) == 0)
             return c;
     }
     return NULL;
 }
 
-const char *cli_command_suggest(const struct cli_command *commands, const char *name)
+bool cli_command_is_group(const struct cli_command *const *tables, const char *word)
+{
+    const struct cli_command *c;
+
+    for (unsigned i = 0; (c = cli_command_at(tables, i)); i++)
+        if (!c->hidden && cli_command_in_group(c, word))
+            return true;
+    return false;
+}
+
+const char *cli_command_suggest(const struct cli_command *const *tables, const char *name)
 {
     struct config_suggest suggest = {name, NULL, CONFIG_SUGGEST_FAR};
+    const struct cli_command *c;
 
-    for (const struct cli_command *c = commands; c->name; c++)
+    for (unsigned i = 0; (c = cli_command_at(tables, i)); i++)
         if (!c->hidden)
             config_suggest_consider(&suggest, c->name);
     return suggest.nearest;

@@ -61,7 +61,9 @@ struct cli_option {
     }
 
 struct cli_command {
-    const char *name; /* NULL ends the table */
+    /* One word or two: "run", "node ls". The first of two names a group, and is no command itself.
+     * NULL ends the table. */
+    const char *name;
     const char *operands;
     const char *summary;
     const char *text; /* more, for the man page and --help; lines of at most 80 columns */
@@ -75,14 +77,32 @@ struct cli_command {
     int (*run)(struct cli *cli); /* 0 or less than 0: a code; more than 0: the exit status */
 };
 
+#define CLI_COMMAND_NAME 64 /* bytes of a name, with its end */
+
 /* The options that each command has. */
 extern const struct cli_option cli_command_global[];
 
-/* Returns the command of that name in a table, or NULL. */
-const struct cli_command *cli_command_find(const struct cli_command *commands, const char *name);
+/* The commands of a program are those of a list of tables, ended by NULL, which its main function
+ * hands down: so a room above adds commands that this one does not know. */
 
-/* Returns the nearest name in a table, for "did you mean"; NULL if none is near. */
-const char *cli_command_suggest(const struct cli_command *commands, const char *name);
+/* Returns the command of that index in all tables together, or NULL. */
+const struct cli_command *cli_command_at(const struct cli_command *const *tables, unsigned index);
+
+/* Returns the command of that name, or NULL. The second looks for the two words `group` and `name`,
+ * or for `name` if `group` is NULL. */
+const struct cli_command *cli_command_find(const struct cli_command *const *tables,
+                                           const char *name);
+const struct cli_command *cli_command_find_in(const struct cli_command *const *tables,
+                                              const char *group, const char *name);
+
+/* Returns the second word of a command of this group, or NULL if it is none of these. */
+const char *cli_command_in_group(const struct cli_command *command, const char *group);
+
+/* Says whether there is a command, not a hidden one, whose first word of two this is. */
+bool cli_command_is_group(const struct cli_command *const *tables, const char *word);
+
+/* Returns the nearest name, for "did you mean"; NULL if none is near. */
+const char *cli_command_suggest(const struct cli_command *const *tables, const char *name);
 
 /* Returns an option of a command, or a global one; NULL if there is none. */
 const struct cli_option *cli_command_option(const struct cli_command *command, const char *name);

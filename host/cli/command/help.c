@@ -11,8 +11,9 @@
 #include "host/cli/command/listing.h"
 #include "host/config/tree_keys.h"
 
-#define INDENT  28 /* where the texts of options begin */
-#define COLUMNS 92
+#define INDENT     28 /* where the texts of options begin */
+#define COLUMNS    92
+#define NAME_WIDTH 12 /* columns for the names in a list */
 
 /* "-o, --output FORM" */
 static void print_words(const struct cli_option *option, char *to, size_t size)
@@ -100,19 +101,46 @@ static void print_command(const struct cli_command *command, FILE *to)
     fprintf(to, "\nWith -o json: \"%s\": %s\n", command->schema, command->members);
 }
 
-void cli_help_print(const struct cli_command *commands, const struct cli_command *command, FILE *to)
+/* Says whether a list that is of one group, or of all where that is NULL, has the command. */
+static bool is_listed(const struct cli_command *command, const char *group)
 {
-    if (command) {
-        print_command(command, to);
-        return;
-    }
-    fputs("rapahub [OPTION...] COMMAND [ARGUMENT...]: plugins in processes of their own\n\n", to);
-    for (const struct cli_command *c = commands; c->name; c++) {
-        if (!c->hidden)
-            fprintf(to, "  %-12s%s\n", c->name, c->summary);
-    }
+    return !command->hidden && (!group || cli_command_in_group(command, group));
+}
+
+/* The summaries begin two columns after the longest name, and all lists of short names look alike.
+ */
+static int name_width(const struct cli_command *const *tables, const char *group)
+{
+    const struct cli_command *c;
+    size_t width = NAME_WIDTH;
+
+    for (unsigned i = 0; (c = cli_command_at(tables, i)); i++)
+        if (is_listed(c, group) && strlen(c->name) + 2 > width)
+            width = strlen(c->name) + 2;
+    return (int)width;
+}
+
+static void print_list(const struct cli_command *const *tables, const char *group, FILE *to)
+{
+    int width = name_width(tables, group);
+    const struct cli_command *c;
+
+    fprintf(to, "rapahub [OPTION...] %s%s[ARGUMENT...]: plugins in processes of their own\n\n",
+            group ? group : "", group ? " COMMAND " : "COMMAND ");
+    for (unsigned i = 0; (c = cli_command_at(tables, i)); i++)
+        if (is_listed(c, group))
+            fprintf(to, "  %-*s%s\n", width, c->name, c->summary);
     print_options(cli_command_global, "Options of every command", to);
-    fputs("\nBegin with: rapahub new calc\n", to);
+    if (!group)
+        fputs("\nBegin with: rapahub new calc\n", to);
+}
+
+void cli_help_print(const struct cli_arguments *arguments, FILE *to)
+{
+    if (arguments->command)
+        print_command(arguments->command, to);
+    else
+        print_list(arguments->tables, arguments->group, to);
 }
 
 static void write_options(struct cli_json *json, const struct cli_option *options)
@@ -126,13 +154,14 @@ static void write_options(struct cli_json *json, const struct cli_option *option
     cli_json_close(json);
 }
 
-static int write_json(const struct cli *cli, const struct cli_command *only)
+static int write_json(const struct cli *cli, const struct cli_arguments *of)
 {
     struct cli_listing listing = {.cli = cli};
+    const struct cli_command *c;
 
     cli_listing_begin(&listing, "commands", NULL);
-    for (const struct cli_command *c = cli->arguments.commands; c->name; c++) {
-        if (c->hidden || (only && only != c))
+    for (unsigned i = 0; (c = cli_command_at(of->tables, i)); i++) {
+        if (c->hidden || (of->command ? of->command != c : !is_listed(c, of->group)))
             continue;
         cli_json_put(&listing.json, BRACKET(CLI_JSON_OBJECT, NULL), MEMBER("name", c->name),
                      MEMBER("operands", c->operands), MEMBER("summary", c->summary),
@@ -143,19 +172,35 @@ static int write_json(const struct cli *cli, const struct cli_command *only)
     return cli_listing_end(&listing, 0);
 }
 
+/* Finds what the operands name: a command of one word or two, a group, or, if there are none, all.
+ */
+static bool find_named(const struct cli_arguments *arguments, struct cli_arguments *out)
+{
+    char *const *names = arguments->operands;
+    bool two = arguments->count > 1;
+
+    *out = (struct cli_arguments){.tables = arguments->tables};
+    if (arguments->count == 0)
+        return true;
+    out->command = cli_command_find_in(out->tables, two ? names[0] : NULL, names[two]);
+    if (!out->command && !two && cli_command_is_group(out->tables, names[0]))
+        out->group = names[0];
+    return out->command || out->group;
+}
+
 int cli_help(struct cli *cli)
 {
-    const char *name = cli->arguments.count ? cli->arguments.operands[0] : NULL;
-    const struct cli_command *command =
-        name ? cli_command_find(cli->arguments.commands, name) : NULL;
+    char *const *names = cli->arguments.operands;
+    struct cli_arguments named;
 
-    if (name && !command) {
+    if (!find_named(&cli->arguments, &named)) {
         cli_failure_hint(cli, "rapahub help");
-        return rapahub_fail(RAPAHUB_ECONFIG, "", "unknown command '%s'", name);
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "unknown command '%s%s%s'", names[0],
+                            names[1] ? " " : "", names[1] ? names[1] : "");
     }
     if (cli_json_wanted(cli))
-        return write_json(cli, command);
-    cli_help_print(cli->arguments.commands, command, stdout);
+        return write_json(cli, &named);
+    cli_help_print(&named, stdout);
     return 0;
 }
 
@@ -252,10 +297,23 @@ static void put_tree(FILE *to)
     put_keys("KEYS OF THE FILE", CONFIG_TREE_OF_FILE, to);
 }
 
+/* The page of a command of two words has a dash between them: rapahub-node-ls(1). */
+static const struct cli_command *command_of_page(const struct cli_command *const *tables,
+                                                 const char *page)
+{
+    const char *dash = strchr(page, '-');
+    char group[CLI_COMMAND_NAME];
+
+    if (!dash)
+        return cli_command_find(tables, page);
+    snprintf(group, sizeof group, "%.*s", (int)(dash - page), page);
+    return cli_command_find_in(tables, group, dash + 1);
+}
+
 int cli_help_manual(struct cli *cli)
 {
     const char *page = cli->arguments.operands[0];
-    const struct cli_command *command = cli_command_find(cli->arguments.commands, page);
+    const struct cli_command *command = command_of_page(cli->arguments.tables, page);
 
     if (command)
         put_command(command, stdout);

@@ -5,14 +5,15 @@
 
 #include <stdio.h>
 
-#include "host/cli/command/command.h"
+#include "host/cli/command/arguments.h"
+
+struct cli;
 
 int cli_help(struct cli *cli);
 int cli_help_version(struct cli *cli);
 int cli_help_manual(struct cli *cli);
 
-/* Says how a command of a table is used; NULL: lists them all. */
-void cli_help_print(const struct cli_command *commands, const struct cli_command *command,
-                    FILE *to);
+/* Says how the command is used; if none is named, lists those of the group, or all. */
+void cli_help_print(const struct cli_arguments *arguments, FILE *to);
 
 #endif

@@ -19,6 +19,7 @@ struct line {
 
 static int parse_by(const struct cli_command *commands, struct line *line, const char *text)
 {
+    static const struct cli_command *tables[2];
     static char copy[2048];
     char *rest = copy, *word;
     int count = 0;
@@ -28,7 +29,8 @@ static int parse_by(const struct cli_command *commands, struct line *line, const
     while ((word = strsep(&rest, " ")) && count < WORDS_MAX - 1)
         line->words[count++] = word;
     line->words[count] = NULL;
-    return cli_arguments_parse(commands, count, line->words, &line->arguments);
+    tables[0] = commands;
+    return cli_arguments_parse(tables, count, line->words, &line->arguments);
 }
 
 static int parse(struct line *line, const char *text)

@@ -7,6 +7,8 @@
 #include "host/cli/commands.h"
 #include "tests/support/testing.h"
 
+static const struct cli_command *const tables[] = {cli_commands, NULL};
+
 static void assert_option(const struct cli_option *option)
 {
     assert_non_null(option->text);
@@ -56,7 +58,7 @@ static void names_and_letters_are_there_once(void **state)
 {
     (void)state;
     for (const struct cli_command *c = cli_commands; c->name; c++) {
-        assert_ptr_equal(cli_command_find(cli_commands, c->name), c);
+        assert_ptr_equal(cli_command_find(tables, c->name), c);
         for (const struct cli_option *o = c->options; o && o->name; o++) {
             assert_ptr_equal(cli_command_option(c, o->name), o);
             assert_null(cli_command_option(NULL, o->name));
@@ -69,13 +71,13 @@ static void names_and_letters_are_there_once(void **state)
 static void a_name_typed_wrong_finds_the_one_that_was_meant(void **state)
 {
     (void)state;
-    assert_null(cli_command_find(cli_commands, "rnu"));
-    assert_string_equal(cli_command_suggest(cli_commands, "rnu"), "run");
-    assert_string_equal(cli_command_suggest(cli_commands, "insepct"), "inspect");
-    assert_string_equal(cli_command_suggest(cli_commands, "stopp"), "stop");
-    assert_null(cli_command_suggest(cli_commands, "frobnicate"));
-    assert_null(cli_command_suggest(cli_commands, "x"));
-    assert_null(cli_command_suggest(cli_commands, ""));
+    assert_null(cli_command_find(tables, "rnu"));
+    assert_string_equal(cli_command_suggest(tables, "rnu"), "run");
+    assert_string_equal(cli_command_suggest(tables, "insepct"), "inspect");
+    assert_string_equal(cli_command_suggest(tables, "stopp"), "stop");
+    assert_null(cli_command_suggest(tables, "frobnicate"));
+    assert_null(cli_command_suggest(tables, "x"));
+    assert_null(cli_command_suggest(tables, ""));
 }
 
 int main(void)

@@ -9,11 +9,12 @@
 #include "host/cli/commands.h"
 #include "tests/unit/host-cli/capture.h"
 
+static const struct cli_command *const tables[] = {cli_commands, NULL};
 static struct capture capture;
 
 static void look(enum cli_output output)
 {
-    struct cli cli = {.output = output, .command = cli_command_find(cli_commands, "doctor")};
+    struct cli cli = {.output = output, .command = cli_command_find(tables, "doctor")};
 
     cli.arguments.command = cli.command;
     capture_begin(&capture, stdout);
