@@ -47,7 +47,6 @@ static int add_class(struct hub_slot_cache *cache, uint32_t c, uint32_t guests_m
     of->block = hub_slot_class_peer(&cache->map, cache->peer, c);
     of->kept = HUB_SLOT_REF_NONE;
     of->share = hub_slot_class_share(&cache->map, c, guests_max);
-    of->granted = hub_load_relaxed(&of->block->granted);
     return make_records(cache, (struct hub_extent_name){c, 0});
 }
 
