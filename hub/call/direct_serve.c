@@ -25,7 +25,6 @@ static void fill(struct hub_inbound_calls *served, const struct hub_direct_reque
     request->channels.count = 0;
     request->method = NULL;
     request->payload = payload;
-    request->payload_size = from->size;
     served->direct_again = false;
 }
 
@@ -66,7 +65,6 @@ static bool prepare_again(struct hub_inbound_calls *served, const struct hub_dir
         return false;
     request->id = from->id;
     request->arguments.size = from->size - 1;
-    request->payload_size = from->size;
     return true;
 }
 

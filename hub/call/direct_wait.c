@@ -56,7 +56,6 @@ static bool read(struct hub_inbound_calls *served, const struct hub_descriptor *
     request->method_id = message->method_id;
     request->channels.count = 0;
     request->method = NULL;
-    request->payload_size = message->payload_len;
     hub_reader_init(&reader, request->payload, message->payload_len);
     r = hub_metadata_read(&reader, &request->metadata);
     request->arguments = (struct rapahub_bytes){reader.at, hub_reader_left(&reader)};

@@ -30,9 +30,9 @@ struct hub_request {
     struct hub_a64 mark; /* hub_request_mark of its id, plus 1 if its caller has given up */
     struct hub_channel_list channels; /* the channels in its arguments, in order */
     void *method;                     /* for the room above: the method that it found at receipt */
-    bool plain;    /* the same: that method takes no streams, whatever its arguments are */
-    void *payload; /* private memory, or the memory of `view` */
-    uint32_t payload_size;
+    bool plain;            /* the same: that method takes no streams, whatever its arguments are */
+    void *payload;         /* private memory, or the memory of `view` */
+    uint32_t payload_size; /* undefined in a request that is served directly */
     struct hub_view view;
     bool small;  /* of the size that is kept for the next one; set also if it shows a payload */
     bool queued; /* received, not yet run, and not handed: under the table's lock */
