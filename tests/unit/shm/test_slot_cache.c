@@ -39,6 +39,7 @@ static void a_dropped_loan_is_lent_first(void **state)
     (void)state;
     assert_int_equal(cache_loan(&rig->caches[0], 64, &first), 0);
     hub_slot_cache_drop(&rig->caches[0], first.payload_slot);
+    assert_int_equal(hub_load_relaxed(&meta_of(rig, first.payload_slot)->state), HUB_META_FREE);
     assert_int_equal(cache_loan(&rig->caches[0], 64, &again), 0);
     assert_int_equal(first.payload_slot, again.payload_slot);
     assert_int_equal(again.payload_generation, 2);

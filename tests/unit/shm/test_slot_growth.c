@@ -416,6 +416,32 @@ static void memory_that_cannot_be_had_is_said_once_and_harms_nobody(void **state
     end(rig);
 }
 
+static void an_extent_that_there_cannot_be_now_may_be_tried_again(void **state)
+{
+    struct rig *rig = begin(true, UINT64_C(1) << 20);
+    struct hub_slot_allocator *allocator = rig->allocator.allocator;
+    struct rlimit old, small;
+    char byte = 0;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = (struct rlimit){.rlim_cur = rig->host->mapping.size, .rlim_max = old.rlim_max};
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(hub_slot_growth_add(&allocator->growth, &allocator->map, 1), -EAGAIN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_false(hub_slot_growth_wants(&allocator->growth, &allocator->map, 1)); /* not at once */
+    end(rig);
+    rig = begin(false, UINT64_C(1) << 20);
+    allocator = rig->allocator.allocator;
+    while (send(rig->bells[0], &byte, 1, MSG_DONTWAIT) == 1)
+        ;
+    assert_int_equal(hub_slot_growth_add(&allocator->growth, &allocator->map, 1), -EAGAIN);
+    assert_true(hub_slot_growth_wants(&allocator->growth, &allocator->map, 1));
+    assert_false(hub_slot_growth_wants(&allocator->growth, &allocator->map, 0));
+    end(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +456,7 @@ int main(void)
         cmocka_unit_test(what_was_sent_is_checked_before_it_is_used),
         cmocka_unit_test(a_place_outside_of_the_file_is_a_violation),
         cmocka_unit_test(memory_that_cannot_be_had_is_said_once_and_harms_nobody),
+        cmocka_unit_test(an_extent_that_there_cannot_be_now_may_be_tried_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
