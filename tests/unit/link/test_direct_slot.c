@@ -452,6 +452,45 @@ static void a_large_request_that_is_not_shown_is_left_for_the_ordinary_way(void 
     pair_close(&pair);
 }
 
+/* By its slot alone, before anything else is received. */
+static void check_end_at_once(bool several, size_t size)
+{
+    static const struct lie another_generation = {.generation = 1};
+    const struct hub_limits limits = limits_of(several);
+    struct hub_answer answer = roomy_answer();
+    struct attempt one;
+    struct pair pair;
+
+    open_direct(&pair, &limits, 0);
+    hub_inbound_calls_let_view(pair.guest.connection.served);
+    send_raw(&pair.host, HUB_REQUEST, 17, bytes, size);
+    tell_lie(last_to_guest(&pair), &another_generation);
+    assert_null(next(&pair));
+    assert_true(hub_link_closed(pair.guest.connection.link));
+    assert_string_equal(hub_link_rule(pair.guest.connection.link), "shm.slot.generation");
+    pair_close(&pair);
+    open_direct(&pair, &limits, 0);
+    send_raw(&pair.guest, HUB_RESPONSE, FIRST_ID, bytes, size);
+    tell_lie(last_to_host(&pair), &another_generation);
+    call_small(&pair, &answer, &one);
+    assert_int_equal(one.end.outcome, HUB_DIRECT_SENT);
+    assert_true(hub_link_closed(pair.host.connection.link));
+    assert_string_equal(hub_link_rule(pair.host.connection.link), "shm.slot.generation");
+    assert_int_equal(wait_for(&pair, &one), RAPAHUB_EPROTOCOL);
+    hub_responses_fini(&answer);
+    pair_close(&pair);
+}
+
+/* r[verify hub.violation] */
+static void a_slot_of_another_generation_ends_the_link_at_once(void **state)
+{
+    (void)state;
+    for (int several = 0; several < 2; several++) {
+        check_end_at_once(several, 40);
+        check_end_at_once(several, LARGE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +506,7 @@ int main(void)
         cmocka_unit_test(metadata_that_is_none_ends_the_link),
         cmocka_unit_test(a_request_that_may_name_streams_is_left_for_the_ordinary_way),
         cmocka_unit_test(a_large_request_that_is_not_shown_is_left_for_the_ordinary_way),
+        cmocka_unit_test(a_slot_of_another_generation_ends_the_link_at_once),
     };
 
     fill();

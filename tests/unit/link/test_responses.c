@@ -200,6 +200,42 @@ static void an_answer_is_taken_from_the_budget_it_has(void **state)
     pair_close(&pair);
 }
 
+/* The link closes then, by which it ends; and a call that was to end meanwhile ends here. */
+static void an_answer_that_breaks_off_leaves_its_call_open(void **state)
+{
+    const struct hub_limits limits = pair_limits();
+
+    (void)state;
+    for (int ended = 0; ended <= 1; ended++) {
+        struct hub_answer answer = {0};
+        const struct hub_call call = {.method_id = 3,
+                                      .payload = {.head = {(const uint8_t *)"", 1}},
+                                      .deadline_ns = hub_clock_after(SOON),
+                                      .answer = &answer};
+        struct hub_call_entry *entry;
+        struct hub_calls *calls;
+        uint64_t number;
+        struct pair pair;
+
+        pair_open(&pair, &limits, 0);
+        calls = pair.host.connection.calls;
+        assert_int_equal(hub_calls_begin(calls, &call, &number), 0);
+        entry = hub_call_table_find(calls, number);
+        assert_non_null(hub_responses_place(calls, entry->id, 100, 0));
+        if (ended)
+            hub_calls_end_all(calls, RAPAHUB_ECLOSED);
+        assert_int_equal(entry->state, HUB_CALL_FILLING);
+        hub_responses_drop(calls, entry->id);
+        assert_int_equal(entry->state, ended ? HUB_CALL_ENDED : HUB_CALL_OPEN);
+        if (!ended)
+            hub_calls_end_all(calls, RAPAHUB_EPROTOCOL);
+        assert_int_equal(hub_calls_wait(calls, number, false),
+                         ended ? RAPAHUB_ECLOSED : RAPAHUB_EPROTOCOL);
+        hub_responses_fini(&answer);
+        pair_close(&pair);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +243,7 @@ int main(void)
         cmocka_unit_test(each_of_several_answers_is_of_its_call),
         cmocka_unit_test(a_large_answer_that_nobody_waits_for_is_not_kept),
         cmocka_unit_test(an_answer_is_taken_from_the_budget_it_has),
+        cmocka_unit_test(an_answer_that_breaks_off_leaves_its_call_open),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
