@@ -116,6 +116,22 @@ static void the_same_function_twice_is_refused(void **state)
     refuse("plain_gcd(u64, u64) -> u64", RAPAHUB_EABI, "twice");
 }
 
+static void a_name_is_cut_where_its_room_ends(void **state)
+{
+    static const char *const signatures[] = {"plain_length(string) -> u64", NULL};
+    struct guest_module module;
+    char file[80], name[64];
+
+    (void)state;
+    memset(file, 'a', 70);
+    memcpy(file + 70, ".so", sizeof ".so");
+    memset(name, 'a', 63);
+    name[63] = '\0';
+    assert_int_equal(load_plain(&module, file, signatures), 0);
+    assert_string_equal(module.chimod->name, name);
+    guest_load_close(&module);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +142,7 @@ int main(void)
         cmocka_unit_test(a_function_that_would_return_bytes_is_refused),
         cmocka_unit_test(more_than_1024_signatures_are_refused),
         cmocka_unit_test(the_same_function_twice_is_refused),
+        cmocka_unit_test(a_name_is_cut_where_its_room_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -354,6 +354,24 @@ static void a_message_that_cannot_be_read_is_told_and_does_nothing(void **state)
     whole_close(&whole);
 }
 
+/* r[verify shm.spawn.guest-init] */
+static void a_guest_whose_host_refuses_it_exits_with_70(void **state)
+{
+    const struct hub_limits limits = hosted_limits();
+    struct whole whole;
+
+    (void)state;
+    whole_reserve(&whole, &limits);
+    whole_take_module(&whole, WHOLE_MODULE("good"));
+    whole.refusal = 5;
+    whole_start(&whole);
+    assert_int_equal(whole_await_end(&whole), RAPAHUB_GUEST_FAILED);
+    assert_true(whole.ready);
+    assert_non_null(strstr(whole_host(&whole)->goodbye, "start: "));
+    assert_non_null(strstr(whole_host(&whole)->goodbye, "the host's word"));
+    whole_release(&whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +387,7 @@ int main(void)
         cmocka_unit_test(a_message_of_the_host_in_a_chain_is_none),
         cmocka_unit_test(a_container_that_ended_is_gone),
         cmocka_unit_test(a_message_that_cannot_be_read_is_told_and_does_nothing),
+        cmocka_unit_test(a_guest_whose_host_refuses_it_exits_with_70),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

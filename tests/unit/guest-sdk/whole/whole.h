@@ -35,6 +35,7 @@ struct whole {
     int status; /* result of the guest's run */
     struct hub_a32 ended;
 
+    int refusal; /* with which the host answers that the guest is ready; 0: none */
     bool ready;
     struct hub_ready says; /* without its texts, which are: */
     char name[64], version[64];
@@ -136,7 +137,7 @@ static void whole_answer(struct whole *whole, struct hub_request *request)
     uint8_t result[1024];
     struct hub_writer writer;
     struct hub_reader reader;
-    int r = 0;
+    int r = whole->refusal;
 
     hub_reader_init(&reader, request->arguments.data, request->arguments.size);
     hub_writer_init(&writer, result, sizeof result);
