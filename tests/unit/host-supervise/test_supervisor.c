@@ -316,6 +316,38 @@ static void starts_and_stops_of_a_graph_are_topological(void **state)
     }
 }
 
+/* Other dependencies call nobody. r[verify supervise.requires] */
+static void a_child_that_requires_one_that_nobody_called_calls_it(void **state)
+{
+    static const struct {
+        enum rapahub_dependency_kind kind;
+        const char *log;
+    } cases[] = {{RAPAHUB_REQUIRES, "+x +y "},
+                 {RAPAHUB_PART_OF, ""},
+                 {RAPAHUB_WANTS, "+y "},
+                 {RAPAHUB_AFTER, "+y "}};
+    static const enum rapahub_start starts[] = {RAPAHUB_START_LAZY, RAPAHUB_START_MANUAL};
+
+    (void)state;
+    for (size_t i = 0; i < 8; i++) {
+        const struct rapahub_dependency on_x[] = {{cases[i / 2].kind, "x"}, {0}};
+        struct rapahub_supervision how = often;
+        struct stage stage;
+        uint32_t root;
+
+        begin(&stage);
+        root = add_group(&stage, HOST_TREE_NONE, "", (struct rapahub_supervisor_options){0});
+        how.start = starts[i % 2];
+        add(&stage, root, "x", how);
+        assert_string_equal(stage.log, "");
+        how.start = RAPAHUB_START_EAGER;
+        how.dependencies = on_x;
+        add(&stage, root, "y", how);
+        assert_string_equal(stage.log, cases[i / 2].log);
+        end(&stage);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +359,7 @@ int main(void)
         cmocka_unit_test(starts_are_counted_and_paced),
         cmocka_unit_test(a_child_on_trial_is_kept_once_it_was_ready),
         cmocka_unit_test(starts_and_stops_of_a_graph_are_topological),
+        cmocka_unit_test(a_child_that_requires_one_that_nobody_called_calls_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
