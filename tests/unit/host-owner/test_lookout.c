@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An eventfd stands for the pidfd of each life, and becomes readable when that life ends. */
+#include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -8,12 +9,17 @@
 #include "tests/unit/link/pair.h"
 
 static struct hub_a32 modified; /* epoll_ctl of a descriptor that is registered already */
+static struct hub_a32 fails;    /* whether that fails */
 
 int __real_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event);
 int __wrap_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event);
 int __wrap_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
 {
     hub_add(&modified, operation == EPOLL_CTL_MOD);
+    if (operation == EPOLL_CTL_MOD && hub_observe(&fails) != 0) {
+        errno = ENOMEM;
+        return -1;
+    }
     return __real_epoll_ctl(epoll, operation, fd, event);
 }
 
@@ -300,6 +306,22 @@ static void a_lookout_without_a_loop_is_not_opened(void **state)
     host_lookout_close(&lookout);
 }
 
+/* It would sleep through all events otherwise, at the next nap as well. */
+static void where_the_kernel_does_not_listen_nobody_naps(void **state)
+{
+    struct rig *rig = open_rig(2);
+
+    (void)state;
+    hub_publish(&fails, 1);
+    assert_false(host_lookout_nap(&rig->lookout, NULL));
+    assert_false(host_lookout_nap(&rig->lookout, NULL));
+    hub_publish(&fails, 0);
+    assert_true(host_lookout_nap(&rig->lookout, NULL));
+    assert_int_equal(eventfd_write(rig->event, 1), 0);
+    until(&rig->lookout.told, 1);
+    close_rig(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +339,7 @@ int main(void)
         cmocka_unit_test(a_lookout_that_is_not_open_lets_nobody_nap),
         cmocka_unit_test(a_closed_lookout_lets_nobody_nap),
         cmocka_unit_test(a_lookout_without_a_loop_is_not_opened),
+        cmocka_unit_test(where_the_kernel_does_not_listen_nobody_naps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
