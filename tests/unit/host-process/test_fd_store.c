@@ -9,6 +9,7 @@
 #include "host/process/process.h"
 #include "hub/base/closer.h"
 #include "hub/shm/fd_store.h"
+#include "tests/support/faults.h"
 #include "tests/unit/link/pair.h"
 
 static const char *const two_names[] = {"listener", "state", NULL};
@@ -347,6 +348,24 @@ static void a_guest_without_names_has_no_socket(void **state)
     close_rig(rig);
 }
 
+static void without_memory_nothing_is_made(void **state)
+{
+    const struct rapahub_supervision how = {.keep_fds = two_names};
+    struct host_fd_store *keep = NULL;
+    struct rig *rig = open_rig();
+
+    (void)state;
+    faults_arm(FAULTS_calloc, 1);
+    assert_int_equal(host_fd_store_create(&how, rig->host.closer, &keep), RAPAHUB_ENOMEM);
+    assert_true(faults_disarm());
+    assert_null(keep);
+    faults_arm(FAULTS_calloc, 1);
+    assert_int_equal(host_fd_store_copy(rig->guest.keep, &keep), RAPAHUB_ENOMEM);
+    assert_true(faults_disarm());
+    assert_null(keep);
+    close_rig(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_stopped_child_keeps_its_names_only),
         cmocka_unit_test(a_guest_gets_from_its_successor_only_what_that_has_stored_itself),
         cmocka_unit_test(a_guest_without_names_has_no_socket),
+        cmocka_unit_test(without_memory_nothing_is_made),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -230,6 +231,29 @@ static void what_is_no_module_behind_a_descriptor_is_said(void **state)
     close(pair[0]);
 }
 
+/* It is refused by all of its size, at its first piece. */
+static void a_module_beyond_the_limit_of_files_is_refused_before_it_is_copied(void **state)
+{
+    static uint8_t bytes[200 * 1024];
+    const struct image image = good();
+    struct rlimit before, small;
+    int from, out = -1, r;
+
+    (void)state;
+    memcpy(bytes, &image, sizeof image);
+    from = memory_with((const struct image *)(const void *)bytes, sizeof bytes, 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 150 * 1024;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    r = host_module_take(from, "it", false, &out);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(r, RAPAHUB_EFBIG);
+    assert_int_equal(out, -1);
+    assert_non_null(strstr(rapahub_last_error()->text, "204800 bytes are needed"));
+    close(from);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +263,7 @@ int main(void)
         cmocka_unit_test(what_is_no_file_is_said),
         cmocka_unit_test(only_sealed_memory_is_used_as_it_is_and_only_for_trusted_guests),
         cmocka_unit_test(what_is_no_module_behind_a_descriptor_is_said),
+        cmocka_unit_test(a_module_beyond_the_limit_of_files_is_refused_before_it_is_copied),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
