@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "host/call/caller.h"
-#include "tests/support/testing.h"
+#include "tests/unit/host-call/floor.h"
 
 static void *use(void *user)
 {
@@ -142,6 +142,27 @@ static void who_is_inside_is_counted_until_it_leaves(void **state)
     host_caller_close(&callers);
 }
 
+/* Until then it is the guest's memory that is shown. */
+static void the_life_of_a_result_is_held_until_another_is_shown(void **state)
+{
+    struct stage *stage = floor_open();
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(&stage->host)->callers);
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct hub_view view = {.data = (const uint8_t *)"result", .size = 6};
+
+        host_life_hold(&stage->life);
+        host_caller_show_view(caller, &view, &stage->life);
+        assert_int_equal(hub_observe(&stage->life.users), 1);
+        assert_true(host_caller_shows(caller));
+    }
+    host_caller_hide(caller);
+    assert_int_equal(hub_observe(&stage->life.users), 0);
+    assert_false(host_caller_shows(caller));
+    floor_close(stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +171,7 @@ int main(void)
         cmocka_unit_test(answers_of_nested_calls_are_apart),
         cmocka_unit_test(what_a_result_shows_is_known),
         cmocka_unit_test(who_is_inside_is_counted_until_it_leaves),
+        cmocka_unit_test(the_life_of_a_result_is_held_until_another_is_shown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

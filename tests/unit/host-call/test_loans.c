@@ -2,6 +2,7 @@
 #include <rapahub/error.h>
 
 #include "host/call/loans.h"
+#include "tests/support/faults.h"
 #include "tests/unit/host-call/floor.h"
 
 #define SIZE 500
@@ -226,6 +227,23 @@ static void the_end_of_the_host_drops_all_loans(void **state)
     floor_close(stage);
 }
 
+static void without_memory_there_is_no_loan(void **state)
+{
+    struct stage *stage = floor_open();
+    struct rapahub_loan loan;
+
+    (void)state;
+    assert_non_null(host_caller_get(&HOST_REGISTRY(&stage->host)->callers));
+    faults_arm(FAULTS_calloc, 1);
+    assert_int_equal(host_loans_take(&stage->host, stage_here, SIZE, &loan), RAPAHUB_ENOMEM);
+    assert_true(faults_disarm());
+    assert_null(loan.data);
+    assert_int_equal(users_of(stage), 0);
+    loan = take(stage);
+    host_loans_drop(&stage->host, &loan);
+    floor_close(stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +257,7 @@ int main(void)
         cmocka_unit_test(a_loan_that_was_not_sent_is_still_lent),
         cmocka_unit_test(the_hold_of_a_sent_loan_passes_to_the_call),
         cmocka_unit_test(the_end_of_the_host_drops_all_loans),
+        cmocka_unit_test(without_memory_there_is_no_loan),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

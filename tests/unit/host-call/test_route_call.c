@@ -4,6 +4,7 @@
 #include <rapahub/method.h>
 
 #include "host/call/cached_call.h"
+#include "host/call/request.h"
 #include "host/call/route_call.h"
 #include "tests/unit/host-call/floor.h"
 #include "tests/unit/link/direct_pair.h"
@@ -247,6 +248,48 @@ static void a_forked_child_makes_no_calls(void **state)
     floor_close(stage);
 }
 
+static uint32_t answer_queued(struct host_call *host, struct host_life *life, uint32_t most)
+{
+    struct stage *stage = (struct stage *)(void *)host;
+    struct hub_request *request = floor_next(stage);
+
+    assert_ptr_equal(life, &stage->life);
+    assert_true(most > 0);
+    if (!request)
+        return 0;
+    floor_answer(stage, request, "", 0);
+    return 1;
+}
+
+/* As if the guest had asked back first, and has its answer now. */
+static void queued_requests_of_the_same_guest_are_served_without_a_turn(void **state)
+{
+    static const struct host_call_hooks hooks = {.look = stage_look,
+                                                 .call = stage_call,
+                                                 .serve = serve_nobody,
+                                                 .serve_queued = answer_queued};
+    struct stage *stage = open_calls();
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(&stage->host)->callers);
+    struct hub_calls *calls = stage->life.connection.calls;
+    struct hub_answer answer = {0};
+    const struct hub_call call = {.method_id = 3,
+                                  .payload = {.head = {(const uint8_t *)"", 1}},
+                                  .deadline_ns = hub_clock_after(SOON),
+                                  .answer = &answer};
+    uint64_t number;
+
+    (void)state;
+    stage->host.hooks = &hooks;
+    host_caller_set_place(caller, &stage->life, stage->container, 1);
+    host_caller_enter(caller);
+    assert_int_equal(hub_calls_begin(calls, &call, &number), 0);
+    assert_int_equal(host_request_wait(&stage->host, calls, number, false), 0);
+    assert_int_equal(turns, 0);
+    host_caller_leave(caller);
+    hub_responses_fini(&answer);
+    floor_close(stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +302,7 @@ int main(void)
         cmocka_unit_test(a_call_with_a_loan_is_not_tried_again),
         cmocka_unit_test(a_loan_that_was_sent_is_the_caller_s_no_more),
         cmocka_unit_test(a_forked_child_makes_no_calls),
+        cmocka_unit_test(queued_requests_of_the_same_guest_are_served_without_a_turn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -354,6 +354,25 @@ static void the_calls_of_a_guest_that_ends_are_taken_from_the_router(void **stat
     desk_close();
 }
 
+/* The guest learns that it was cancelled, and not that a host failed. */
+static void a_request_that_a_router_cancels_is_answered_so(void **state)
+{
+    struct stage *stage = desk_open();
+    struct floor_request request;
+    struct hub_response response;
+
+    (void)state;
+    floor_ask(stage, 99, &desk_elsewhere, "ab", &request);
+    assert_int_equal(serve(stage), 1);
+    assert_int_equal(host_asyncs_serve(&stage->host), 1);
+    assert_int_equal(desk_answer(desk.numbers[0], RAPAHUB_ECANCELED, "", 0), 0);
+    assert_int_equal(host_router_serve(&stage->host), 1);
+    response = floor_response(&request, NULL);
+    assert_int_equal(response.kind, HUB_RESPONSE_CANCELLED);
+    assert_int_equal(response.fault, HUB_FAULT_NONE);
+    desk_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +390,7 @@ int main(void)
         cmocka_unit_test(a_request_that_turns_out_late_to_be_for_the_router_says_who_calls),
         cmocka_unit_test(a_guest_has_only_its_share_of_the_router),
         cmocka_unit_test(the_calls_of_a_guest_that_ends_are_taken_from_the_router),
+        cmocka_unit_test(a_request_that_a_router_cancels_is_answered_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
