@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps that no thread waits for: many at a time, each with one end. */
+#include <pthread.h>
+
 #include <rapahub/error.h>
 #include <rapahub/lifecycle.h>
 
 #include "host/owner/detached.h"
+#include "tests/support/faults.h"
 #include "tests/unit/host-container/answering.h"
 
 #define MOST 8
@@ -283,6 +286,47 @@ static void what_cannot_be_asked_is_refused_and_not_told(void **state)
     close_ends(&ends);
 }
 
+static void *fault(const char *text)
+{
+    print_error("%s\n", text);
+    return stderr;
+}
+
+static void *begin_in_vain(void *user)
+{
+    struct ends *ends = user;
+    const struct rapahub_step step = within(ends, 0);
+    int64_t blocks = 0;
+
+    for (int i = 0; i < 3; i++) {
+        if (rapahub_host_drain_async(handle(ends), &step) != RAPAHUB_ETIMEDOUT)
+            return fault("it was begun, though there was no turn");
+        if (i > 0 && faults_blocks() != blocks)
+            return fault("something of it is left");
+        blocks = faults_blocks();
+    }
+    return NULL;
+}
+
+/* The owner takes no turn. */
+static void a_step_that_cannot_begin_in_time_is_refused_and_leaves_nothing(void **state)
+{
+    struct ends ends = open_ends();
+    struct host_options *options = &ends.answering->stage->host.process.options;
+    const uint64_t timeout_ns = options->call_timeout_ns;
+    pthread_t thread;
+    void *failure;
+
+    (void)state;
+    options->call_timeout_ns = HUB_MILLISECOND;
+    assert_int_equal(pthread_create(&thread, NULL, begin_in_vain, &ends), 0);
+    assert_int_equal(pthread_join(thread, &failure), 0);
+    options->call_timeout_ns = timeout_ns;
+    assert_null(failure);
+    assert_int_equal(ends.count, 0);
+    close_ends(&ends);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +339,7 @@ int main(void)
         cmocka_unit_test(a_drain_looks_once_more_when_its_time_is_up),
         cmocka_unit_test(a_container_begins_without_a_wait_or_is_not_there),
         cmocka_unit_test(what_cannot_be_asked_is_refused_and_not_told),
+        cmocka_unit_test(a_step_that_cannot_begin_in_time_is_refused_and_leaves_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
