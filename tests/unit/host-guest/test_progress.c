@@ -12,6 +12,15 @@ struct rig {
     struct host_life life;
 };
 
+static uint64_t stopped_ns; /* where the clock stands still; 0: it runs */
+
+uint64_t __real_hub_clock_now(void);
+uint64_t __wrap_hub_clock_now(void);
+uint64_t __wrap_hub_clock_now(void)
+{
+    return stopped_ns != 0 ? stopped_ns : __real_hub_clock_now();
+}
+
 static uint32_t stuck_count;
 static enum host_cause stuck_cause;
 
@@ -328,6 +337,27 @@ static void one_that_ends_already_is_not_looked_at_any_more(void **state)
     }
 }
 
+/* A look may come late by as much as there is between two. r[verify supervise.watchdog.pause] */
+static void more_than_one_look_late_is_a_host_that_stood_still(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        struct rig *rig = open_rig(stalls);
+        uint64_t every = host_stall_every(&rig->guest->supervision);
+
+        call_from(&rig->pair.host, hub_clock_after(SOON));
+        look(rig);
+        pass_long(rig);
+        host_loop_clear(&rig->life.progress.timer);
+        stopped_ns = hub_clock_now();
+        rig->life.progress.timer.due_ns = stopped_ns - every - (uint64_t)late;
+        rig->life.progress.timer.on(&rig->life);
+        stopped_ns = 0;
+        assert_int_equal(stuck_count, late ? 0 : 1);
+        close_rig(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +372,7 @@ int main(void)
         cmocka_unit_test(where_the_host_stood_still_itself_nobody_is_stuck),
         cmocka_unit_test(one_with_debug_is_excused_for_as_long_as_it_has_it),
         cmocka_unit_test(one_that_ends_already_is_not_looked_at_any_more),
+        cmocka_unit_test(more_than_one_look_late_is_a_host_that_stood_still),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
