@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
 
+#include "host/control/reply.h"
 #include "tests/unit/host-control/fixture.h"
 
 static void a_client_that_reads_late_gets_all(void **state)
@@ -73,12 +74,39 @@ static void a_client_may_have_any_descriptor(void **state)
     close(input);
 }
 
+static struct host_server_client *present(const struct fixture *f)
+{
+    for (size_t i = 0; i < HOST_SERVER_CLIENTS; i++)
+        if (f->control->clients[i].fd >= 0)
+            return &f->control->clients[i];
+    return NULL;
+}
+
+/* It is closed in the next dispatch, and nothing more is put up for it. */
+static void a_client_that_no_answer_reaches_is_closed(void **state)
+{
+    const struct fixture *f = *state;
+    struct host_client *client = connect_to(f);
+    struct host_server_client *served;
+
+    serve(f);
+    served = present(f);
+    assert_non_null(served);
+    host_client_release(&client);
+    host_reply_send(f->control, served, HOST_FRAME_DONE, &none);
+    assert_true(served->doomed);
+    host_reply_send(f->control, served, HOST_FRAME_DONE, &none);
+    serve(f);
+    assert_null(present(f));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_client_that_reads_late_gets_all),
         TEST(lines_of_after_the_question_are_no_answer),
         TEST(a_client_may_have_any_descriptor),
+        TEST(a_client_that_no_answer_reaches_is_closed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
