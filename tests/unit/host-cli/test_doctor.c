@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/utsname.h>
 
 #include "host/cli/command/cli.h"
@@ -111,12 +112,55 @@ static void what_is_not_ok_has_a_remedy(void **state)
     json_decref(document);
 }
 
+/* 0: the system's own. */
+static uint64_t room;
+
+int __real_statvfs(const char *path, struct statvfs *out);
+int __wrap_statvfs(const char *path, struct statvfs *out);
+int __wrap_statvfs(const char *path, struct statvfs *out)
+{
+    int r = __real_statvfs(path, out);
+
+    if (room == 0)
+        return r;
+    out->f_frsize = 4096;
+    out->f_bavail = room / 4096;
+    return r;
+}
+
+static void less_than_64_mib_of_shared_memory_is_little(void **state)
+{
+    static const struct {
+        uint64_t room;
+        const char *result;
+    } cases[] = {{4096, "warn"},
+                 {(UINT64_C(64) << 20) - 4096, "warn"},
+                 {UINT64_C(64) << 20, "ok"},
+                 {UINT64_C(1) << 40, "ok"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *document;
+        const json_t *check;
+
+        room = cases[i].room;
+        look(CLI_OUTPUT_JSON);
+        room = 0;
+        document = json_loads(capture.text, 0, NULL);
+        check = find_check(document, "shm");
+        assert_non_null(check);
+        assert_string_equal(json_string_value(json_object_get(check, "result")), cases[i].result);
+        json_decref(document);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kernel_is_good_from_5_10_on),
         cmocka_unit_test(what_is_not_enforced_is_said),
         cmocka_unit_test(what_is_not_ok_has_a_remedy),
+        cmocka_unit_test(less_than_64_mib_of_shared_memory_is_little),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
