@@ -251,6 +251,27 @@ static void a_life_without_a_lock_is_quarantined_when_it_should_be_dead(void **s
     mortal_close(mortal);
 }
 
+/* A process that it forked has its lock still. r[verify hub.death.proof] */
+static void an_anonymous_guest_whose_process_is_dead_is_watched_no_more_and_ended(void **state)
+{
+    struct mortal *mortal = mortal_serving(eager);
+    struct host_life *life = mortal->life;
+
+    (void)state;
+    life->process.on_death = (struct host_watch){life->process.pidfd, host_death_on_pidfd, life, 0};
+    assert_int_equal(host_loop_watch(life->loop, &life->process.on_death, EPOLLIN), 0);
+    host_death_on_pidfd(life, EPOLLIN);
+    assert_true(life->process.on_death.number != 0); /* of a child only its end counts */
+    assert_int_equal(mortal->guest->state, HOST_GUEST_READY);
+    life->anonymous = true;
+    host_death_on_pidfd(life, EPOLLIN);
+    assert_true(life->process.on_death.number == 0);
+    assert_int_equal(mortal->guest->state, HOST_GUEST_STOPPING);
+    assert_true(life->death.proven_ns == 0);
+    life->anonymous = false;
+    mortal_close(mortal);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +287,7 @@ int main(void)
         cmocka_unit_test(a_broken_rule_is_told_and_is_the_cause_of_the_end),
         cmocka_unit_test(a_life_that_somebody_killed_gets_its_time_to_die),
         cmocka_unit_test(a_life_without_a_lock_is_quarantined_when_it_should_be_dead),
+        cmocka_unit_test(an_anonymous_guest_whose_process_is_dead_is_watched_no_more_and_ended),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
