@@ -87,9 +87,15 @@ static void the_text_names_signal_and_status(void **state)
 
 static void a_text_that_does_not_fit_is_cut(void **state)
 {
-    char text[8] = "#######";
+    char text[8] = "#######", whole[17] = "################";
 
     (void)state;
+    host_exits_print(RAPAHUB_EXIT_SIGNAL, &killed, whole, 14); /* one less than it takes */
+    assert_string_equal(whole, "signal SIGKIL");
+    assert_memory_equal(whole + 14, "##", 2);
+    host_exits_print(RAPAHUB_EXIT_SIGNAL, &killed, whole, 15);
+    assert_string_equal(whole, "signal SIGKILL");
+    assert_memory_equal(whole + 15, "#", 1);
     host_exits_print(RAPAHUB_EXIT_SIGNAL, &killed, text, 5);
     assert_string_equal(text, "sign");
     assert_memory_equal(text + 5, "##", 2);
