@@ -221,6 +221,38 @@ static void a_descriptor_that_nobody_wants_stays_where_it_is(void **state)
     }
 }
 
+static int interruptions; /* of the next sends */
+
+ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    if (interruptions == 0)
+        return __real_sendmsg(fd, message, flags);
+    interruptions--;
+    errno = EINTR;
+    return -1;
+}
+
+static void a_descriptor_that_a_signal_interrupts_is_sent_all_the_same(void **state)
+{
+    int own, peer;
+
+    (void)state;
+    assert_int_equal(hub_doorbell_create(&own, &peer), 0);
+    interruptions = 1000000; /* for ever */
+    assert_false(hub_doorbell_send(own, own));
+    assert_in_range(interruptions, 1, 1000000 - 1);
+    assert_false(has_input(peer));
+    interruptions = 1;
+    assert_true(hub_doorbell_send(own, own));
+    assert_int_equal(interruptions, 0);
+    assert_true(has_input(peer));
+    assert_int_equal(drain(peer), HUB_HEARD_DESCRIPTOR);
+    close(own);
+    close(peer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +266,7 @@ int main(void)
         cmocka_unit_test(an_empty_datagram_is_no_hang_up),
         cmocka_unit_test(no_descriptor_can_be_sent_where_the_kernel_knows_how),
         cmocka_unit_test(a_descriptor_that_nobody_wants_stays_where_it_is),
+        cmocka_unit_test(a_descriptor_that_a_signal_interrupts_is_sent_all_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

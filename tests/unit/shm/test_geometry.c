@@ -165,12 +165,10 @@ static void assert_geometry(const struct hub_geometry *g, uint32_t middle)
                 g->bitmap_size + (uint64_t)g->limits.slot_count * g->limits.slot_size);
 }
 
-/* A guest accepts the geometry of a host, and finds everything at the same places. */
-static void assert_read_back(const struct hub_geometry *g, uint32_t peer)
+static struct hub_foreign foreign_of(const struct hub_geometry *g, uint32_t peer,
+                                     const struct hub_peer_place *place)
 {
-    struct hub_peer_place place, found;
-    struct hub_geometry read;
-    struct hub_foreign foreign = {
+    return (struct hub_foreign){
         .header = {.magic = {HUB_MAGIC},
                    .version = 1,
                    .header_size = 128,
@@ -184,14 +182,23 @@ static void assert_read_back(const struct hub_geometry *g, uint32_t peer)
                    .slot_size = g->limits.slot_size,
                    .slots_per_guest = g->limits.slot_count,
                    .max_channels = g->limits.channels_max},
+        .entry = {.ring_offset = place->guest_to_host_ring,
+                  .slot_pool_offset = place->guest_pool,
+                  .channel_table_offset = place->channel_table},
         .peer = peer,
         .file_size = g->total_size,
     };
+}
+
+/* A guest accepts the geometry of a host, and finds everything at the same places. */
+static void assert_read_back(const struct hub_geometry *g, uint32_t peer)
+{
+    struct hub_peer_place place, found;
+    struct hub_foreign foreign;
+    struct hub_geometry read;
 
     hub_geometry_place(g, peer, &place);
-    foreign.entry.ring_offset = place.guest_to_host_ring;
-    foreign.entry.slot_pool_offset = place.guest_pool;
-    foreign.entry.channel_table_offset = place.channel_table;
+    foreign = foreign_of(g, peer, &place);
     assert_int_equal(hub_geometry_read(&foreign, &read, &found), 0);
     assert_memory_equal(&found, &place, sizeof(place));
     assert_memory_equal(&read.limits, &g->limits, offsetof(struct hub_limits, channels_max) + 4);
@@ -299,6 +306,25 @@ static void a_heartbeat_is_none_or_between_10_ms_and_an_hour(void **state)
     }
 }
 
+/* Of another host, which may have no slots at all. r[verify shm.handshake.no-negotiation] */
+static void payloads_of_one_byte_are_the_least(void **state)
+{
+    struct hub_peer_place place, found;
+    struct hub_geometry geometry, read;
+    struct hub_foreign foreign;
+
+    (void)state;
+    assert_int_equal(hub_geometry_compute(&usual, &geometry), 0);
+    hub_geometry_place(&geometry, 1, &place);
+    foreign = foreign_of(&geometry, 1, &place);
+    foreign.header.max_payload_size = 1;
+    assert_int_equal(hub_geometry_read(&foreign, &read, &found), 0);
+    assert_int_equal(read.limits.payload_max, 1);
+    foreign.header.max_payload_size = 0;
+    assert_refused(hub_geometry_read(&foreign, &read, &found), RAPAHUB_EFORMAT,
+                   "shm.handshake.no-negotiation");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +332,7 @@ int main(void)
         cmocka_unit_test(regions_of_any_geometry_are_aligned_apart_and_inside),
         cmocka_unit_test(each_limit_out_of_its_range_is_refused_by_name),
         cmocka_unit_test(a_heartbeat_is_none_or_between_10_ms_and_an_hour),
+        cmocka_unit_test(payloads_of_one_byte_are_the_least),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -402,6 +402,30 @@ static void a_peer_that_scribbles_on_the_words_costs_no_more_than_time(void **st
     end_pair(&pair);
 }
 
+/* r[verify shm.doorbell.purpose] */
+static void a_ring_is_no_hang_up(void **state)
+{
+    struct pair pair;
+    struct thing thing = {.hang_up_makes_ready = true};
+    struct hub_wait_order order;
+
+    (void)state;
+    begin_pair(&pair);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(hub_doorbell_ring(pair.bells[1]), HUB_BELL_RUNG);
+        order = order_for(&thing, HUB_WAIT_RX, 50 * HUB_MILLISECOND);
+        assert_int_equal(hub_wait_for(&pair.side[0], &order), RAPAHUB_ETIMEDOUT);
+        assert_int_equal(hub_load_relaxed(&thing.hang_ups), 0);
+    }
+    assert_int_equal(hub_doorbell_ring(pair.bells[1]), HUB_BELL_RUNG);
+    close(pair.bells[1]);
+    pair.bells[1] = -1;
+    order = order_for(&thing, HUB_WAIT_RX, PATIENCE);
+    assert_int_equal(hub_wait_for(&pair.side[0], &order), 0);
+    assert_int_equal(hub_load_relaxed(&thing.hang_ups), 1);
+    end_pair(&pair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -421,6 +445,7 @@ int main(void)
         cmocka_unit_test(a_death_is_reported_after_the_hang_up_that_hinted_at_it),
         cmocka_unit_test(who_waits_to_send_leaves_the_doorbell_alone),
         cmocka_unit_test(a_peer_that_scribbles_on_the_words_costs_no_more_than_time),
+        cmocka_unit_test(a_ring_is_no_hang_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
