@@ -113,6 +113,16 @@ static struct answer ask(const struct scene *scene, const char *const *argv)
 
 /* ---- the example ---- */
 
+static void assert_no_process(const char *listing, const char *line)
+{
+    const char *found = strstr(listing, line);
+
+    assert_non_null(found);
+    found += strlen(line);
+    found += strspn(found, " ");
+    assert_memory_equal(found, "- ", 2);
+}
+
 static void check_listing(const struct scene *scene)
 {
     const struct answer tree = ASK(scene, "ps", "--tree");
@@ -122,6 +132,8 @@ static void check_listing(const struct scene *scene)
     assert_told(tree, 0, "\n  tills     shop  one_for_all   ready ");
     assert_told(tree, 0, "\n    till-1  shop  guest         ready ");
     assert_told(tree, 0, "\n  report    shop  guest         stopped ");
+    assert_no_process(tree.text, "\n  report    shop  guest         stopped ");
+    assert_no_process(tree.text, "\n  tills     shop  one_for_all   ready ");
     assert_told(ASK(scene, "ps", "--tree", "-o", "name"), 0, "shop\nledger\ntills\ntill-1\n");
     assert_told(ASK(scene, "ps", "--tree", "--json"), 0,
                 "{\"name\": \"tills\", \"host\": \"shop\", \"number\": 4, \"parent\": 2, "

@@ -16,11 +16,15 @@
     "a\x1b]0;x\x07\xc2\x9b" \
     "2J\xe2\x80\xaez\tb"
 
+#define WITHIN UINT64_C(20000000000)
+
 static const char *const words[] = {PROCESS_RAPAHUB, "call", PROCESS_CHIMOD("echo") ":string", EVIL,
                                     NULL};
 
-/* All that the program writes to a terminal of its own, within 20 s. */
-static void run_on_terminal(char *to, size_t size)
+/* Runs a program on a terminal of its own, within 20 s. `variable`: added to its environment;
+ * `question`: once it has written that, `answer` is typed. NULL: none. Returns its exit status. */
+static int run_on_terminal(const char *const *argv, char *variable, const char *question,
+                           const char *answer, char *to, size_t size)
 {
     size_t at = 0;
     int terminal, status;
@@ -29,7 +33,9 @@ static void run_on_terminal(char *to, size_t size)
 
     assert_true(child >= 0);
     if (child == 0) {
-        execv(words[0], (char **)(uintptr_t)words);
+        if (variable)
+            putenv(variable);
+        execv(argv[0], (char **)(uintptr_t)argv);
         _exit(127);
     }
     while (at + 1 < size && poll(&ready, 1, 20000) > 0) {
@@ -38,11 +44,16 @@ static void run_on_terminal(char *to, size_t size)
         if (n <= 0) /* EIO: no process has the other side any more */
             break;
         at += (size_t)n;
+        to[at] = '\0';
+        if (question && strstr(to, question)) {
+            assert_int_equal(write(terminal, answer, strlen(answer)), strlen(answer));
+            question = NULL;
+        }
     }
     to[at] = '\0';
     close(terminal);
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 /* r[verify exp.terminal] */
@@ -51,7 +62,7 @@ static void a_result_drives_no_terminal(void **state)
     char text[4096];
 
     (void)state;
-    run_on_terminal(text, sizeof text);
+    assert_int_equal(run_on_terminal(words, NULL, NULL, NULL, text, sizeof text), 0);
     assert_non_null(strstr(text, "a\\x1b]0;x\\x07\\xc2\\x9b2J\\xe2\\x80\\xaez\tb"));
     assert_null(strchr(text, '\x1b'));
     assert_null(strstr(text, "\xc2\x9b"));
@@ -96,6 +107,43 @@ static void an_error_drives_no_terminal(void **state)
     process_result_fini(&result);
 }
 
+/* Only a yes stops it; and the guests of a host that is not stopped run on. */
+static void a_host_with_several_guests_is_stopped_when_that_is_confirmed(void **state)
+{
+    static const char question[] = "stop host 'shop' with its 2 guests? [y/N] ";
+    const char *const run[] = {PROCESS_RAPAHUB,
+                               "run",
+                               "--name",
+                               "shop",
+                               PROCESS_CHIMOD("echo"),
+                               TEST_PREFIX "/bin/counter.so",
+                               NULL};
+    const char *const stop[] = {PROCESS_RAPAHUB, "stop", "shop", NULL};
+    char folder[] = "/tmp/rapahub-terminal-XXXXXX", variable[64], runtime[64], text[4096];
+    const char *const variables[] = {variable, NULL};
+    const struct process_options options = {.argv = run, .variables = variables};
+    struct process_result result;
+    struct process host;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(variable, sizeof variable, "XDG_RUNTIME_DIR=%s", folder);
+    assert_int_equal(process_start(&options, &host), 0);
+    assert_true(process_until_text(&host, "echo: ready", true, WITHIN));
+    assert_true(process_until_text(&host, "counter: ready", true, WITHIN));
+    assert_int_equal(run_on_terminal(stop, variable, question, "n\n", text, sizeof text), 130);
+    assert_non_null(strstr(text, "not stopped"));
+    assert_int_equal(run_on_terminal(stop, variable, question, "\n", text, sizeof text), 130);
+    assert_int_equal(run_on_terminal(stop, variable, question, "y\n", text, sizeof text), 0);
+    assert_non_null(strstr(text, question));
+    assert_int_equal(process_finish(&host, &result), 0);
+    assert_false(result.timed_out);
+    process_result_fini(&result);
+    snprintf(runtime, sizeof runtime, "%s/rapahub", folder);
+    rmdir(runtime);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +151,7 @@ int main(void)
         cmocka_unit_test(a_pipe_gets_it_as_it_is),
         cmocka_unit_test(json_has_it_in_words),
         cmocka_unit_test(an_error_drives_no_terminal),
+        cmocka_unit_test(a_host_with_several_guests_is_stopped_when_that_is_confirmed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
