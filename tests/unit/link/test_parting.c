@@ -3,8 +3,10 @@
  * stopped, and the host has reset the entry, or handed it on. Nothing of it is accepted, nothing is
  * written, and no peer is blamed. */
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "hub/channel/channel_stream.h"
+#include "hub/link/send_queue.h"
 #include "tests/unit/link/channel_pair.h"
 #include "tests/unit/link/direct_inbound.h"
 
@@ -323,6 +325,29 @@ static void a_late_goodbye_is_not_said_for_a_successor(void **state)
     }
 }
 
+/* The futex is for those alone who take part. r[verify hub.var.single-popper] */
+static void a_peer_that_is_asked_for_slots_is_woken_at_its_futex_too(void **state)
+{
+    const struct hub_limits limits = pair_limits();
+
+    (void)state;
+    for (int part = 0; part < 2; part++) {
+        const uint32_t armed = HUB_WAIT_RX_FUTEX | (part ? HUB_WAIT_PART : 0);
+        struct hub_peer_entry *entry;
+        struct pair pair;
+        char byte = 0;
+
+        pair_open(&pair, &limits, 0);
+        entry = pair.host.view.entry;
+        hub_publish(&entry->guest_wait, armed);
+        hub_send_queue_ring(pair.host.connection.link);
+        assert_int_equal(hub_observe(&entry->guest_wait), part ? HUB_WAIT_PART : armed);
+        assert_int_equal(recv(pair.guest.doorbell, &byte, 1, MSG_DONTWAIT), 1);
+        hub_publish(&entry->guest_wait, HUB_WAIT_PART);
+        pair_close(&pair);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_goodbye_rings),
         cmocka_unit_test(who_wakes_in_what_is_anothers_leaves_the_sleep_bits_of_that),
         cmocka_unit_test(a_late_goodbye_is_not_said_for_a_successor),
+        cmocka_unit_test(a_peer_that_is_asked_for_slots_is_woken_at_its_futex_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
