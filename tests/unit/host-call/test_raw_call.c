@@ -287,6 +287,39 @@ static void it_comes_in_the_chain_that_other_hosts_know(void **state)
     desk_close();
 }
 
+/* A refusal is none that a router could mend. r[verify hub.route.uid] */
+static void a_container_that_starts_is_called_by_the_router_in_a_chain_with_a_uid(void **state)
+{
+    static const struct {
+        int look, found;
+    } cases[] = {{-EAGAIN, HOST_ROUTE_AWAY}, {RAPAHUB_ERESTARTING, RAPAHUB_ERESTARTING}};
+    const struct rapahub_raw_call call = {
+        .target = stage_here, .method_id = 5, .chain = 4242, .uid = {7, 8}};
+    struct stage *stage = desk_open();
+    struct host_chain_claim claim = {.life = &stage->life};
+    struct hub_request *request;
+    struct host_route route;
+    struct raw_end end = {0};
+    struct rapahub_uid uid;
+
+    (void)state;
+    assert_int_equal(begin(&call, &end), 0);
+    request = floor_next(stage);
+    claim.value = request->metadata.chain;
+    stage->guest.state = HOST_GUEST_STARTING;
+    for (int i = 0; i < 2; i++) {
+        stage->look = cases[i].look;
+        assert_int_equal(host_route_find_claimed(&stage->host, stage_here, &claim, &route, &uid),
+                         cases[i].found);
+        assert_true(uid.origin == 7 && uid.number == 8);
+        host_route_drop(&route);
+    }
+    stage->guest.state = HOST_GUEST_READY;
+    floor_answer(stage, request, "", 0);
+    floor_receive(stage);
+    desk_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +333,7 @@ int main(void)
         cmocka_unit_test(one_of_a_guest_has_the_share_of_guests),
         cmocka_unit_test(what_is_no_call_is_refused),
         cmocka_unit_test(it_comes_in_the_chain_that_other_hosts_know),
+        cmocka_unit_test(a_container_that_starts_is_called_by_the_router_in_a_chain_with_a_uid),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
