@@ -442,6 +442,36 @@ static void an_extent_that_there_cannot_be_now_may_be_tried_again(void **state)
     end(rig);
 }
 
+static void assert_noticed(struct rig *rig, uint8_t *extent)
+{
+    struct hub_extent_header *header = (struct hub_extent_header *)(void *)extent;
+    char path[64];
+
+    header->slot_count ^= 1;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", rig->host->mapping.fd);
+    assert_int_equal(hub_segment_attach(path, 1, &rig->guest, &rig->view), RAPAHUB_EFORMAT);
+    assert_string_equal(rapahub_last_error()->rule, "shm.varslot.extent-layout");
+    header->slot_count ^= 1;
+}
+
+/* Those in memory of their own are checked when they are met. r[verify shm.varslot.extent-layout]
+ */
+static void who_comes_checks_each_extent_of_the_file(void **state)
+{
+    (void)state;
+    for (int shared = 0; shared < 2; shared++) {
+        struct rig *rig = begin(shared, UINT64_C(1) << 20);
+        struct hub_slot_allocator *allocator = rig->allocator.allocator;
+
+        assert_int_equal(hub_slot_growth_add(&allocator->growth, &allocator->map, 1), 0);
+        assert_noticed(rig, rig->host->mapping.data + rig->host->geometry.classes.of[1].extents[0]);
+        if (shared)
+            assert_noticed(rig, allocator->map.of[1].memory[1].data);
+        enter(rig);
+        end(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +487,7 @@ int main(void)
         cmocka_unit_test(a_place_outside_of_the_file_is_a_violation),
         cmocka_unit_test(memory_that_cannot_be_had_is_said_once_and_harms_nobody),
         cmocka_unit_test(an_extent_that_there_cannot_be_now_may_be_tried_again),
+        cmocka_unit_test(who_comes_checks_each_extent_of_the_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
