@@ -390,6 +390,70 @@ static void a_file_that_cannot_be_mapped_is_refused(void **state)
     close(empty);
 }
 
+/* ---- other kernels, and other descriptors ---- */
+
+static int refusal;      /* of a memfd with the seal against execution; 0: none */
+static unsigned refused; /* how often */
+
+int __real_memfd_create(const char *name, unsigned flags);
+int __wrap_memfd_create(const char *name, unsigned flags);
+int __wrap_memfd_create(const char *name, unsigned flags)
+{
+    if (refusal == 0 || (flags & 8U /* MFD_NOEXEC_SEAL */) == 0)
+        return __real_memfd_create(name, flags);
+    refused++;
+    errno = refusal;
+    return -1;
+}
+
+/* Kernels before 6.3 do not know that seal. r[verify hub.file.seal] */
+static void a_memfd_is_sealed_where_the_kernel_knows_fewer_seals(void **state)
+{
+    struct hub_mapping mapping;
+    int seals;
+
+    (void)state;
+    refused = 0;
+    refusal = EINVAL;
+    assert_int_equal(hub_mapping_create_sealed("test", SIZE, &mapping), 0);
+    seals = fcntl(mapping.fd, F_GET_SEALS);
+    assert_true((seals & F_SEAL_SHRINK) && (seals & F_SEAL_GROW));
+    hub_mapping_fini(&mapping);
+    assert_int_equal(refused, 1);
+    refusal = ENFILE; /* that is no reason to try again */
+    assert_int_equal(hub_mapping_create_sealed("test", SIZE, &mapping), RAPAHUB_ENFILE);
+    refusal = 0;
+    assert_int_equal(refused, 2);
+}
+
+/* The descriptor that was given may be any, also the first. */
+static void the_memfd_of_a_guest_is_forgotten_with_its_mapping_kept(void **state)
+{
+    static const char *const paths[] = {"/proc/self/fd/0", "/dev/fd/0"};
+    int input = fcntl(0, F_DUPFD_CLOEXEC, 3);
+
+    (void)state;
+    assert_true(input > 0);
+    for (int i = 0; i < 2; i++) {
+        struct hub_mapping host, guest;
+
+        assert_int_equal(hub_mapping_create_sealed("test", SIZE, &host), 0);
+        assert_int_equal(dup2(host.fd, 0), 0);
+        assert_int_equal(hub_mapping_open(paths[i], SIZE, &guest), 0);
+        hub_mapping_forget_file(&guest, "/dev/shm/elsewhere");
+        assert_true(guest.fd > 0 && fcntl(0, F_GETFD) >= 0);
+        hub_mapping_forget_file(&guest, paths[i]);
+        assert_int_equal(guest.fd, -1);
+        assert_int_equal(fcntl(0, F_GETFD), -1);
+        host.data[0] = 7;
+        assert_int_equal(guest.data[0], 7);
+        hub_mapping_fini(&guest);
+        hub_mapping_fini(&host);
+    }
+    assert_int_equal(dup2(input, 0), 0);
+    close(input);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +475,8 @@ int main(void)
         cmocka_unit_test(a_path_that_leads_nowhere_is_refused),
         cmocka_unit_test(what_is_no_file_or_too_small_is_refused),
         cmocka_unit_test(a_file_that_cannot_be_mapped_is_refused),
+        cmocka_unit_test(a_memfd_is_sealed_where_the_kernel_knows_fewer_seals),
+        cmocka_unit_test(the_memfd_of_a_guest_is_forgotten_with_its_mapping_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
