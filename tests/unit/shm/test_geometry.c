@@ -325,6 +325,27 @@ static void payloads_of_one_byte_are_the_least(void **state)
                    "shm.handshake.no-negotiation");
 }
 
+/* r[verify shm.file.attach] */
+static void a_segment_has_1_tib_at_most(void **state)
+{
+    const uint64_t most = UINT64_C(1) << 40;
+    struct hub_limits limits = usual;
+    struct hub_geometry geometry;
+
+    (void)state;
+    limits.guests_max = 1;
+    limits.ring_size = limits.channels_max = 4;
+    limits.slot_size = (1U << 30) - 64;
+    limits.slot_count = 512; /* twice: little less than all of it */
+    assert_int_equal(hub_geometry_compute(&limits, &geometry), 0);
+    limits.channels_max +=
+        (uint32_t)((most - geometry.total_size) / sizeof(struct hub_channel_entry));
+    assert_int_equal(hub_geometry_compute(&limits, &geometry), 0);
+    assert_true(geometry.total_size == most);
+    limits.channels_max++;
+    assert_refused(hub_geometry_compute(&limits, &geometry), RAPAHUB_EINVAL, "shm.file.attach");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +354,7 @@ int main(void)
         cmocka_unit_test(each_limit_out_of_its_range_is_refused_by_name),
         cmocka_unit_test(a_heartbeat_is_none_or_between_10_ms_and_an_hour),
         cmocka_unit_test(payloads_of_one_byte_are_the_least),
+        cmocka_unit_test(a_segment_has_1_tib_at_most),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
