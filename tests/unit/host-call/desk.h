@@ -125,6 +125,7 @@ FLOOR_UNUSED static void desk_close(void)
     struct stage *stage = desk.stage;
 
     host_router_close(&stage->host);
+    assert_int_equal(stage->host.process.owner.callbacks, 0); /* all have returned */
     hub_mutex_lock(&stage->host.asyncs.lock);
     assert_int_equal(stage->host.asyncs.routed, 0);
     assert_int_equal(stage->host.asyncs.table.own, 0);
