@@ -385,7 +385,7 @@ static void look_at_image(void *user)
     struct watch *watch = user;
 
     for (int kind = DISK_KILLED; kind <= DISK_TORN; kind++) {
-        struct disk *image = disk_after(watch->stage->disk, kind, &watch->random);
+        struct disk *image = disk_after(watch->stage->disk, (enum disk_crash)kind, &watch->random);
         struct log_found found = log_stage_read(image);
 
         watch->images++;
