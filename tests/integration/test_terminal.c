@@ -21,10 +21,15 @@
 static const char *const words[] = {PROCESS_RAPAHUB, "call", PROCESS_CHIMOD("echo") ":string", EVIL,
                                     NULL};
 
-/* Runs a program on a terminal of its own, within 20 s. `variable`: added to its environment;
- * `question`: once it has written that, `answer` is typed. NULL: none. Returns its exit status. */
-static int run_on_terminal(const char *const *argv, char *variable, const char *question,
-                           const char *answer, char *to, size_t size)
+/* Once the program has written `question`, `answer` is typed. */
+struct dialogue {
+    const char *question, *answer;
+};
+
+/* Runs a program on a terminal of its own, within 20 s. `variable`: added to its environment. Both
+ * it and `dialogue` may be NULL. Returns its exit status. */
+static int run_on_terminal(const char *const *argv, char *variable, const struct dialogue *dialogue,
+                           char *to, size_t size)
 {
     size_t at = 0;
     int terminal, status;
@@ -45,9 +50,10 @@ static int run_on_terminal(const char *const *argv, char *variable, const char *
             break;
         at += (size_t)n;
         to[at] = '\0';
-        if (question && strstr(to, question)) {
-            assert_int_equal(write(terminal, answer, strlen(answer)), strlen(answer));
-            question = NULL;
+        if (dialogue && strstr(to, dialogue->question)) {
+            assert_int_equal(write(terminal, dialogue->answer, strlen(dialogue->answer)),
+                             strlen(dialogue->answer));
+            dialogue = NULL;
         }
     }
     to[at] = '\0';
@@ -62,7 +68,7 @@ static void a_result_drives_no_terminal(void **state)
     char text[4096];
 
     (void)state;
-    assert_int_equal(run_on_terminal(words, NULL, NULL, NULL, text, sizeof text), 0);
+    assert_int_equal(run_on_terminal(words, NULL, NULL, text, sizeof text), 0);
     assert_non_null(strstr(text, "a\\x1b]0;x\\x07\\xc2\\x9b2J\\xe2\\x80\\xaez\tb"));
     assert_null(strchr(text, '\x1b'));
     assert_null(strstr(text, "\xc2\x9b"));
@@ -131,10 +137,15 @@ static void a_host_with_several_guests_is_stopped_when_that_is_confirmed(void **
     assert_int_equal(process_start(&options, &host), 0);
     assert_true(process_until_text(&host, "echo: ready", true, WITHIN));
     assert_true(process_until_text(&host, "counter: ready", true, WITHIN));
-    assert_int_equal(run_on_terminal(stop, variable, question, "n\n", text, sizeof text), 130);
+    assert_int_equal(
+        run_on_terminal(stop, variable, &(struct dialogue){question, "n\n"}, text, sizeof text),
+        130);
     assert_non_null(strstr(text, "not stopped"));
-    assert_int_equal(run_on_terminal(stop, variable, question, "\n", text, sizeof text), 130);
-    assert_int_equal(run_on_terminal(stop, variable, question, "y\n", text, sizeof text), 0);
+    assert_int_equal(
+        run_on_terminal(stop, variable, &(struct dialogue){question, "\n"}, text, sizeof text),
+        130);
+    assert_int_equal(
+        run_on_terminal(stop, variable, &(struct dialogue){question, "y\n"}, text, sizeof text), 0);
     assert_non_null(strstr(text, question));
     assert_int_equal(process_finish(&host, &result), 0);
     assert_false(result.timed_out);

@@ -108,4 +108,19 @@ DIRECT int find_method(void *user, struct hub_request *request,
     return 0;
 }
 
+/* The descriptors that were sent last. */
+DIRECT struct hub_descriptor *last_to_host(const struct pair *pair)
+{
+    struct hub_ring_cell *cells = pair->guest.view.guest_to_host;
+
+    return (struct hub_descriptor *)(void *)&cells[(sent_to_host(pair) - 1) % 8];
+}
+
+DIRECT struct hub_descriptor *last_to_guest(const struct pair *pair)
+{
+    struct hub_ring_cell *cells = pair->guest.view.host_to_guest;
+
+    return (struct hub_descriptor *)(void *)&cells[(sent_to_guest(pair) - 1) % 8];
+}
+
 #endif

@@ -47,20 +47,6 @@ static void call_small(struct pair *pair, struct hub_answer *answer, struct atte
     call(pair, &payload, answer, one);
 }
 
-static struct hub_descriptor *last_to_host(const struct pair *pair)
-{
-    struct hub_ring_cell *cells = pair->guest.view.guest_to_host;
-
-    return (struct hub_descriptor *)(void *)&cells[(sent_to_host(pair) - 1) % 8];
-}
-
-static struct hub_descriptor *last_to_guest(const struct pair *pair)
-{
-    struct hub_ring_cell *cells = pair->guest.view.host_to_guest;
-
-    return (struct hub_descriptor *)(void *)&cells[(sent_to_guest(pair) - 1) % 8];
-}
-
 /* Returns the number of the guest's own slots that it can lend. */
 static uint32_t free_of(struct end *end)
 {
