@@ -49,6 +49,16 @@ static struct host_container *container_of(const struct host_call *host,
                                                                                     : NULL;
 }
 
+/* The guest takes 0 for its first container. That is another one if a begin or an end that came too
+ * late for the host happened in the guest all the same. */
+static uint64_t handle_of(const struct host_guest *guest, const struct host_container *container)
+{
+    bool is_single = guest->containers.next == guest->containers.previous;
+    bool is_sure = !guest->life || hub_load_relaxed(&guest->life->unsure) == 0;
+
+    return is_single && is_sure ? 0 : container->handle;
+}
+
 static int look(struct rapahub_container_id target, struct host_container *container,
                 const struct host_chain *chain, struct host_route *out)
 {
@@ -70,7 +80,7 @@ static int look(struct rapahub_container_id target, struct host_container *conta
     guest = container->guest;
     out->methods = host_methods_hold(guest->methods);
     memcpy(out->name, guest->name, sizeof out->name);
-    out->handle = guest->containers.next == guest->containers.previous ? 0 : container->handle;
+    out->handle = handle_of(guest, container);
     if (container->state == HOST_CONTAINER_PLUGGED)
         return rapahub_fail(RAPAHUB_EPLUGGED, "", "container %s of %s is plugged",
                             host_containers_print(target, id), guest->name);

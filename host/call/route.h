@@ -21,7 +21,7 @@ struct host_route {
     struct host_container *container;
     struct host_life *life; /* NULL: a service, or a guest that starts */
     struct host_methods *methods;
-    uint64_t handle;  /* to be sent; 0: the guest has no other container */
+    uint64_t handle;  /* to be sent; 0: the guest has certainly no other container */
     uint32_t changes; /* the host's count before the look-up */
     uint32_t version; /* the version of all routes at the look-up */
     bool uncalled;    /* with -EAGAIN: the guest starts only if a call asks for it */

@@ -4,6 +4,7 @@
 #include "host/call/call.h"
 #include "host/owner/changes.h"
 #include "host/process/guest.h"
+#include "hub/base/clock.h"
 
 /* A managed container of this guest that is down is begun again; it keeps its name and its params.
  * r[impl cluster.managed] */
@@ -53,6 +54,51 @@ void host_begin_withdraw(struct host_call *host, struct host_container *containe
     if (container->state == HOST_CONTAINER_STARTING) /* else its guest has ended meanwhile */
         host_containers_move(container, HOST_CONTAINER_DOWN, "it did not begin");
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
+}
+
+void host_begin_unsure(struct host_life *life)
+{
+    hub_store_relaxed(&life->unsure, hub_load_relaxed(&life->unsure) + 1);
+}
+
+void host_begin_sure(struct host_life *life)
+{
+    hub_store_relaxed(&life->unsure, hub_load_relaxed(&life->unsure) - 1);
+}
+
+bool host_begin_is_ended(int r)
+{
+    return r == 0 ||
+           (r == RAPAHUB_EAPPLICATION && rapahub_last_error()->application == RAPAHUB_ENOENT);
+}
+
+bool host_begin_answers_end(struct host_life *life, int code, struct hub_answer *answer)
+{
+    const char *name = hub_lifecycle_table[HUB_LIFECYCLE_FINI].name;
+
+    return code == 0 &&
+           host_begin_is_ended(host_request_decode(life, answer, name, &rapahub_type_void, NULL));
+}
+
+static void on_taken_back(void *user, int code, struct hub_answer *answer)
+{
+    struct host_life *life = user;
+
+    if (host_begin_answers_end(life, code, answer))
+        host_begin_sure(life);
+}
+
+/* The message has no deadline: after one, the guest would drop it while it still begins. */
+int host_begin_take_back(struct host_life *life, uint64_t handle)
+{
+    const void *const arguments[] = {&handle, NULL};
+    const struct host_request_message message = {.method = HUB_LIFECYCLE_FINI,
+                                                 .arguments = arguments,
+                                                 .done = on_taken_back,
+                                                 .user = life,
+                                                 .deadline_ns = HUB_NEVER};
+
+    return host_request_send(life, &message);
 }
 
 int host_begin_show(struct host_call *host, struct host_life *life,

@@ -6,6 +6,7 @@
 
 #include <rapahub/lifecycle.h>
 
+#include "host/call/request.h"
 #include "host/process/life.h"
 #include "host/registry/containers.h"
 
@@ -27,6 +28,21 @@ int host_begin_enter(struct host_call *host, const struct rapahub_container_opti
 /* Makes it reachable for calls. RAPAHUB_EDIED: its guest died after its last answer. */
 int host_begin_show(struct host_call *host, struct host_life *life,
                     struct host_container *container);
+
+/* From now on, or no longer, the guest may have, or lack, a container other than the host knows:
+ * calls name theirs meanwhile. The second one may be left out, which only costs bytes. */
+void host_begin_unsure(struct host_life *life);
+void host_begin_sure(struct host_life *life);
+
+/* The guest is to end a container that it may have begun, or begins yet: it gets the message after
+ * that begin, however long it takes. Nothing waits for that. Counts as unsure, and no longer when
+ * the guest has answered. -EAGAIN or -EBUSY: there is no space. */
+int host_begin_take_back(struct host_life *life, uint64_t handle);
+
+/* Says whether the result of FINI shows that the guest does not have the container. The second one
+ * is for an answer that is not decoded yet. */
+bool host_begin_is_ended(int r);
+bool host_begin_answers_end(struct host_life *life, int code, struct hub_answer *answer);
 
 /* It did not begin: it is gone, or down as it was before. */
 void host_begin_withdraw(struct host_call *host, struct host_container *container);

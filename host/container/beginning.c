@@ -73,6 +73,10 @@ static void on_begun(void *user, int code, struct hub_answer *answer)
 
     if (r == 0)
         beginning->phase = beginning->pieces.piece ? HOST_BEGINNING_STATE : HOST_BEGINNING_SHOW;
+    else if (code == 0) {
+        beginning->phase = HOST_BEGINNING_ASK; /* its guest does not have it */
+        host_begin_sure(life);
+    }
     host_course_answered(&beginning->course, r);
 }
 
@@ -83,10 +87,16 @@ static int ask(struct host_beginning *beginning)
     const void *const arguments[] = {&begin, &container->token, NULL};
     enum hub_lifecycle_method method =
         host_containers_describe(container, container->token, &begin);
+    int r;
 
     begin.how = (uint8_t)beginning->how;
     begin.load_follows = beginning->pieces.piece != NULL;
-    return send(beginning, method, arguments, on_begun);
+    r = send(beginning, method, arguments, on_begun);
+    if (r == HOST_QUESTION_WAITS) {
+        beginning->phase = HOST_BEGINNING_ASKED;
+        host_begin_unsure(beginning->course.asked.life);
+    }
+    return r;
 }
 
 /* The answer changes nothing: the guest may have ended the container already. */
@@ -94,9 +104,13 @@ static void on_ended(void *user, int code, struct hub_answer *answer)
 {
     struct host_beginning *beginning = user;
 
-    (void)code;
-    (void)answer;
+    struct host_life *life = beginning->course.asked.life;
+
     beginning->phase = HOST_BEGINNING_OVER;
+    if (host_begin_answers_end(life, code, answer))
+        host_begin_sure(life);
+    else if (code == RAPAHUB_ETIMEDOUT) /* its guest drops the message if it has not run yet */
+        (void)host_begin_take_back(life, beginning->course.asked.container->handle);
     host_course_answered(&beginning->course, 0);
 }
 
@@ -107,13 +121,27 @@ static int end_in_guest(struct host_beginning *beginning)
     return send(beginning, HUB_LIFECYCLE_FINI, arguments, on_ended);
 }
 
+static int take_back(struct host_beginning *beginning)
+{
+    const struct host_asked *asked = &beginning->course.asked;
+    int r = host_begin_take_back(asked->life, asked->container->handle);
+
+    if (r == 0)
+        beginning->phase = HOST_BEGINNING_OVER;
+    return r == -EBUSY ? -EAGAIN : r;
+}
+
 /* ---- the course ---- */
 
 static int show(struct host_beginning *beginning)
 {
     const struct host_asked *asked = &beginning->course.asked;
 
-    return host_begin_show(asked->host, asked->life, asked->container);
+    int r = host_begin_show(asked->host, asked->life, asked->container);
+
+    if (r == 0)
+        host_begin_sure(asked->life);
+    return r;
 }
 
 static int run(struct host_course *course)
@@ -122,6 +150,7 @@ static int run(struct host_course *course)
         [HOST_BEGINNING_ASK] = ask,
         [HOST_BEGINNING_SHOW] = show,
         [HOST_BEGINNING_FINI] = end_in_guest,
+        [HOST_BEGINNING_BACK] = take_back,
     };
     struct host_beginning *beginning = beginning_of(course);
     int r = 0;
@@ -135,21 +164,26 @@ static int run(struct host_course *course)
     return r;
 }
 
-/* A step whose time is over does not wait for its guest, but for space at most: the guest gets the
- * message when it goes on. */
+static bool may_be_in_guest(const struct host_beginning *beginning)
+{
+    return (beginning->phase == HOST_BEGINNING_ASKED || beginning->phase == HOST_BEGINNING_STATE ||
+            beginning->phase == HOST_BEGINNING_SHOW) &&
+           !hub_link_closed(beginning->course.asked.life->connection.link);
+}
+
+/* A step whose time is over, or whose begin has no answer, does not wait for its guest, but for
+ * space at most: the guest gets the message when it goes on. */
 static bool ends_first(struct host_beginning *beginning)
 {
     struct host_asked *asked = &beginning->course.asked;
-    const void *const arguments[] = {&asked->container->handle, NULL};
     uint64_t most = hub_clock_after(FINI_MOST);
-    bool is_late;
+    bool is_late =
+        beginning->phase == HOST_BEGINNING_ASKED || hub_clock_left(asked->deadline_ns) == 0;
 
-    if ((beginning->phase != HOST_BEGINNING_STATE && beginning->phase != HOST_BEGINNING_SHOW) ||
-        hub_link_closed(asked->life->connection.link))
+    if (!may_be_in_guest(beginning))
         return false;
-    beginning->phase = HOST_BEGINNING_FINI;
-    is_late = hub_clock_left(asked->deadline_ns) == 0;
-    if (is_late && host_request_tell(asked->life, HUB_LIFECYCLE_FINI, arguments, most) == 0)
+    beginning->phase = is_late ? HOST_BEGINNING_BACK : HOST_BEGINNING_FINI;
+    if (is_late && take_back(beginning) == 0)
         return false;
     if (is_late || asked->deadline_ns > most)
         asked->deadline_ns = most;

@@ -10,10 +10,12 @@
 #include "host/container/state_in.h"
 
 enum host_beginning_phase {
-    HOST_BEGINNING_ASK,   /* the guest begins it */
+    HOST_BEGINNING_ASK,   /* the guest is to begin it, when there is space for the message */
+    HOST_BEGINNING_ASKED, /* the guest begins it */
     HOST_BEGINNING_STATE, /* its state comes */
     HOST_BEGINNING_SHOW,  /* calls may reach it */
     HOST_BEGINNING_FINI,  /* it failed; the guest ends it */
+    HOST_BEGINNING_BACK,  /* the same, and it does not wait for the guest */
     HOST_BEGINNING_OVER
 };
 

@@ -26,16 +26,44 @@ static uint64_t deadline_of(const struct host_call *host)
     return hub_clock_after(host->process.options.call_timeout_ns);
 }
 
-/* Runs its `fini`, if there is a guest that can. The result changes nothing. */
+/* Runs its `fini`, if there is a guest that can. A guest that is late is told, and not waited for.
+ * The result changes nothing. */
 static void end_in_guest(struct host_call *host, struct host_life *life,
-                         const struct host_container *container)
+                         const struct host_container *container, bool late)
 {
     const void *const arguments[] = {&container->handle, NULL};
     const struct host_request_question question = {HUB_LIFECYCLE_FINI, arguments, NULL,
                                                    hub_clock_after(FINI_MOST)};
+    int r;
 
-    if (!hub_link_closed(life->connection.link))
-        (void)host_request_ask(host, life, &question);
+    if (hub_link_closed(life->connection.link) ||
+        (late && host_begin_take_back(life, container->handle) == 0))
+        return;
+    r = host_request_ask(host, life, &question);
+    if (host_begin_is_ended(r))
+        host_begin_sure(life);
+    else if (r == RAPAHUB_ETIMEDOUT)
+        (void)host_begin_take_back(life, container->handle);
+}
+
+/* Asks the guest to begin it. Without an answer it may do so later: then it is taken back. */
+static int ask_to_begin(struct host_call *host, struct host_life *life,
+                        const struct host_container *container,
+                        const struct host_request_question *question)
+{
+    struct host_verdict verdict;
+    int r;
+
+    host_begin_unsure(life);
+    r = host_request_ask(host, life, question);
+    if (r >= 0)
+        return r;
+    host_verdict_take(&verdict, r);
+    if (r == RAPAHUB_ETIMEDOUT || r == RAPAHUB_ECANCELED)
+        end_in_guest(host, life, container, true);
+    else
+        host_begin_sure(life);
+    return host_verdict_give(&verdict);
 }
 
 static int begin_in_guest(struct host_call *host, struct host_life *life,
@@ -53,14 +81,14 @@ static int begin_in_guest(struct host_call *host, struct host_life *life,
     question.method = host_containers_describe(container, container->token, &message);
     message.how = (uint8_t)begin->how;
     message.load_follows = begin->state != NULL;
-    r = host_request_ask(host, life, &question);
+    r = ask_to_begin(host, life, container, &question);
     if (r < 0 || !begin->state)
         return r;
     r = host_state_transfer_load(&moves, begin->state);
     if (r == 0)
         return 0;
     host_verdict_take(&verdict, r);
-    end_in_guest(host, life, container);
+    end_in_guest(host, life, container, hub_clock_left(moves.deadline_ns) == 0);
     return host_verdict_give(&verdict);
 }
 
@@ -80,7 +108,9 @@ int host_container_lifecycle_begin(struct host_call *host,
         r = begin_in_guest(host, life, container, begin);
         if (r == 0)
             r = host_begin_show(host, life, container);
-        if (r < 0)
+        if (r == 0)
+            host_begin_sure(life);
+        else
             host_begin_withdraw(host, container);
     }
     host_life_drop(life);

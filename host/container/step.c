@@ -7,6 +7,7 @@
 
 #include "host/call/call.h"
 #include "host/call/request.h"
+#include "host/container/begin.h"
 #include "host/owner/detached.h"
 #include "host/process/guest.h"
 #include "hub/base/clock.h"
@@ -177,6 +178,15 @@ static void ends_late(struct host_step *step)
                                                         : "there was no space for a message"));
 }
 
+/* It is unknown from now on whether the guest has it, and a thread may have kept a route that names
+ * none. */
+static void note_unsure(struct host_step *step)
+{
+    host_routes_write(&registry_of(step)->routes);
+    host_begin_unsure(step->asked.life);
+    host_routes_unlock(&registry_of(step)->routes);
+}
+
 /* The guest may have ended the container already: an earlier removal, whose time was over. */
 static int result_of(struct host_step *step, int code, struct hub_answer *answer)
 {
@@ -184,6 +194,8 @@ static int result_of(struct host_step *step, int code, struct hub_answer *answer
                       : host_life_explain(step->asked.life, code,
                                           hub_lifecycle_table[method_of(step)].name);
 
+    if (code == RAPAHUB_ETIMEDOUT && step->kind == HOST_STEP_REMOVE)
+        note_unsure(step);
     if (r != RAPAHUB_EAPPLICATION || step->kind != HOST_STEP_REMOVE ||
         rapahub_last_error()->application != RAPAHUB_ENOENT)
         return r;

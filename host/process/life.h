@@ -153,6 +153,9 @@ struct host_life {
     struct host_probes probes;
     struct host_nested_upcall nested;
     struct host_chains chains;
+    /* begins and ends of containers of which it is not known whether the guest did them; changed by
+     * the owner, read by any thread */
+    struct hub_a32 unsure;
     uint32_t relayed;       /* its requests to other guests that are open */
     struct hub_a32 foreign; /* requests of other guests that are open in it; any thread */
     struct hub_list link;   /* in the host's lives, or its ended lives */

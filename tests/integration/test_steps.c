@@ -279,10 +279,79 @@ static void a_step_goes_on_as_soon_as_its_container_is_begun_again(void **state)
     close_counter(&on, &ends);
 }
 
+static void keep_code(void *user, int status, const void *result)
+{
+    (void)result;
+    __atomic_store_n((int *)user, status, __ATOMIC_RELEASE);
+}
+
+static int await_code(const int *code)
+{
+    for (int i = 0; i < 10000 && __atomic_load_n(code, __ATOMIC_ACQUIRE) == 1; i++)
+        pause_ns(MS);
+    return __atomic_load_n(code, __ATOMIC_ACQUIRE);
+}
+
+/* The begin that came too late must not serve instead of the next one. */
+static void a_container_whose_begin_was_late_is_not_called(void **state)
+{
+    const struct rapahub_container_options slow = {
+        .id = here, .pool_name = "test", .params = {"slow", 4}, .token = 1};
+    const struct rapahub_container_options next = {.id = here, .pool_name = "test", .token = 2};
+    int code = 1;
+    struct rapahub_step step = {
+        .target = here, .timeout_ns = 50 * MS, .on_done = keep_code, .user = &code};
+    uint64_t token = 0;
+    struct hosting on;
+    struct ends ends;
+
+    (void)state;
+    open_counter(&on, &ends, &at_once);
+    assert_done(rapahub_host_begin_async(on.host, &step, on.guest, &slow, RAPAHUB_BEGIN_INIT));
+    assert_int_equal(await_code(&code), RAPAHUB_ETIMEDOUT);
+    assert_done(rapahub_host_begin(on.host, on.guest, &next, RAPAHUB_BEGIN_INIT, NULL));
+    assert_done(ask(&on, "token() -> u64", NULL, &token));
+    assert_int_equal(token, 2);
+    close_counter(&on, &ends);
+}
+
+/* The next begin in that life finds no container there. */
+static void a_managed_container_whose_begin_was_late_begins_again(void **state)
+{
+    struct rapahub_container_options options = {
+        .id = here, .pool_name = "test", .params = {"slow", 4}, .token = 1, .managed = true};
+    int code = 1;
+    const struct rapahub_step step = {
+        .target = here, .timeout_ns = 50 * MS, .on_done = keep_code, .user = &code};
+    uint64_t token = 0;
+    unsigned ready;
+    struct hosting on;
+    struct ends ends;
+
+    (void)state;
+    open_counter(&on, &ends, &at_once);
+    assert_done(rapahub_host_begin(on.host, on.guest, &options, RAPAHUB_BEGIN_INIT, NULL));
+    ready = __atomic_load_n(&on.told.ready, __ATOMIC_RELAXED);
+    assert_done(rapahub_host_kill(on.host, on.guest));
+    while (__atomic_load_n(&on.told.ready, __ATOMIC_RELAXED) == ready)
+        pause_ns(MS);
+    (void)await_guest(&on);
+    assert_done(
+        rapahub_host_begin_async(on.host, &step, on.guest, &options, RAPAHUB_BEGIN_RESTART));
+    assert_int_equal(await_code(&code), RAPAHUB_ETIMEDOUT);
+    options.token = 2;
+    assert_done(rapahub_host_begin(on.host, on.guest, &options, RAPAHUB_BEGIN_RESTART, NULL));
+    assert_done(ask(&on, "token() -> u64", NULL, &token));
+    assert_int_equal(token, 2);
+    close_counter(&on, &ends);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_step_ends_with_its_host),
+        cmocka_unit_test(a_container_whose_begin_was_late_is_not_called),
+        cmocka_unit_test(a_managed_container_whose_begin_was_late_begins_again),
         cmocka_unit_test(a_step_goes_on_as_soon_as_its_container_is_begun_again),
         cmocka_unit_test(each_step_ends_once_whenever_its_guest_is_killed),
         cmocka_unit_test(each_step_ends_at_its_time_if_its_guest_is_stopped),

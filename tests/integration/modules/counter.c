@@ -4,6 +4,8 @@
 
 #include <rapahub/chimod.h>
 
+#include "tests/support/pause.h"
+
 struct counter {
     int64_t total;
     uint32_t begun; /* 1 init, 2 restart, 3 recover */
@@ -21,6 +23,8 @@ static int begin(struct counter *counter, const struct rapahub_container_info *i
 
     if (size == 4 && !memcmp(info->params.data, "fail", 4))
         return rapahub_fail(RAPAHUB_EACCES, "", "asked to fail");
+    if (size == 4 && !memcmp(info->params.data, "slow", 4))
+        pause_ms(300);
     if (rapahub_chimod_token(&token) < 0)
         return RAPAHUB_ESTATE;
     counter->token = token.token;

@@ -5,6 +5,7 @@
 #include <rapahub/error.h>
 #include <rapahub/lifecycle.h>
 
+#include "host/call/route.h"
 #include "host/owner/detached.h"
 #include "tests/support/faults.h"
 #include "tests/unit/host-container/answering.h"
@@ -264,6 +265,70 @@ static void a_container_begins_without_a_wait_or_is_not_there(void **state)
     close_ends(&ends);
 }
 
+/* The guest may have begun it all the same: it ends it then. */
+static void a_begin_that_is_late_is_taken_back_in_its_guest(void **state)
+{
+    static const struct rapahub_container_options options = {.id = {{4, 5}, 6},
+                                                             .pool_name = "pool"};
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, 10 * HUB_MILLISECOND);
+
+    (void)state;
+    ends.answering->is_mute = true;
+    assert_int_equal(rapahub_host_begin_async(handle(&ends), &step, ends.answering->stage->guest.id,
+                                              &options, RAPAHUB_BEGIN_INIT),
+                     0);
+    turn_until(&ends, 1);
+    assert_int_equal(ends.codes[0], RAPAHUB_ETIMEDOUT);
+    ends.answering->is_mute = false;
+    for (int i = 0; i < 10; i++)
+        (void)answering_until(HOST_OWNER(&ends.answering->stage->host), 0);
+    assert_int_equal(ends.answering->count, 2);
+    assert_int_equal(ends.answering->asked[1], HUB_LIFECYCLE_FINI);
+    assert_int_equal(hub_load_relaxed(&ends.answering->stage->life.unsure), 0);
+    close_ends(&ends);
+}
+
+/* Returns the handle that a call would send. */
+static uint64_t handle_sent(const struct ends *ends)
+{
+    struct host_route route;
+    uint64_t sent;
+
+    assert_int_equal(host_route_find(&ends->answering->stage->host, stage_here, &route), 0);
+    sent = route.handle;
+    host_route_drop(&route);
+    return sent;
+}
+
+/* Its guest may have it, or have begun another one meanwhile, which would be its first. */
+static void a_container_is_named_while_it_is_unknown_which_ones_its_guest_has(void **state)
+{
+    static const struct rapahub_container_options options = {.id = {{4, 5}, 6},
+                                                             .pool_name = "pool"};
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, 10 * HUB_MILLISECOND);
+    struct stage *stage = ends.answering->stage;
+
+    (void)state;
+    stage->container->handle = 9;
+    assert_int_equal(handle_sent(&ends), 0);
+    ends.answering->refuses = HUB_LIFECYCLE_BEGIN;
+    assert_int_equal(rapahub_host_begin_async(handle(&ends), &step, stage->guest.id, &options,
+                                              RAPAHUB_BEGIN_INIT),
+                     0);
+    assert_int_equal(handle_sent(&ends), 9);
+    turn_until(&ends, 1);
+    assert_int_equal(ends.codes[0], RAPAHUB_EAPPLICATION);
+    assert_int_equal(handle_sent(&ends), 0); /* it has answered that it has none */
+    ends.answering->is_mute = true;
+    assert_int_equal(rapahub_host_remove_async(handle(&ends), &step), 0);
+    turn_until(&ends, 2);
+    assert_int_equal(ends.codes[1], RAPAHUB_ETIMEDOUT);
+    assert_int_equal(handle_sent(&ends), 9);
+    close_ends(&ends);
+}
+
 static void what_cannot_be_asked_is_refused_and_not_told(void **state)
 {
     struct ends ends = open_ends();
@@ -338,6 +403,8 @@ int main(void)
         cmocka_unit_test(the_end_of_calls_is_awaited_no_longer_than_a_drain_lasts),
         cmocka_unit_test(a_drain_looks_once_more_when_its_time_is_up),
         cmocka_unit_test(a_container_begins_without_a_wait_or_is_not_there),
+        cmocka_unit_test(a_begin_that_is_late_is_taken_back_in_its_guest),
+        cmocka_unit_test(a_container_is_named_while_it_is_unknown_which_ones_its_guest_has),
         cmocka_unit_test(what_cannot_be_asked_is_refused_and_not_told),
         cmocka_unit_test(a_step_that_cannot_begin_in_time_is_refused_and_leaves_nothing),
     };
