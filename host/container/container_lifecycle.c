@@ -6,6 +6,7 @@
 #include "host/call/call.h"
 #include "host/call/inquiries.h"
 #include "host/call/request.h"
+#include "host/call/route.h"
 #include "host/call/service.h"
 #include "host/call/services.h"
 #include "host/container/begin.h"
@@ -105,6 +106,7 @@ int host_container_lifecycle_begin(struct host_call *host,
         return r;
     r = host_begin_enter(host, begin->options, life->guest, &container);
     if (r == 0) {
+        hub_add(&container->users, 1); /* another one may remove it if its guest ends for good */
         r = begin_in_guest(host, life, container, begin);
         if (r == 0)
             r = host_begin_show(host, life, container);
@@ -112,6 +114,7 @@ int host_container_lifecycle_begin(struct host_call *host,
             host_begin_sure(life);
         else
             host_begin_withdraw(host, container);
+        host_route_uncount(host, container);
     }
     host_life_drop(life);
     return r;

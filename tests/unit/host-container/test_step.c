@@ -289,6 +289,34 @@ static void a_begin_that_is_late_is_taken_back_in_its_guest(void **state)
     close_ends(&ends);
 }
 
+/* Its guest ends while there is no space for the message, and another step removes it. */
+static void a_container_that_is_removed_while_it_begins_again_is_not_used(void **state)
+{
+    static const struct rapahub_container_options options = {
+        .id = {{4, 5}, 6}, .pool_name = "pool", .managed = true};
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, 0), remove = step;
+    struct stage *stage = ends.answering->stage;
+    const struct rapahub_guest_id guest = stage->guest.id;
+
+    (void)state;
+    remove.target = answering_id;
+    assert_int_equal(
+        rapahub_host_begin_async(handle(&ends), &step, guest, &options, RAPAHUB_BEGIN_INIT), 0);
+    turn_until(&ends, 1);
+    host_containers_move(answering_find(ends.answering, answering_id), HOST_CONTAINER_DOWN, "");
+    ends.answering->is_mute = true;
+    assert_int_equal(
+        rapahub_host_begin_async(handle(&ends), &step, guest, &options, RAPAHUB_BEGIN_RESTART), 0);
+    host_containers_move(answering_find(ends.answering, answering_id), HOST_CONTAINER_DOWN, "");
+    assert_int_equal(rapahub_host_remove_async(handle(&ends), &remove), 0);
+    assert_null(answering_find(ends.answering, answering_id));
+    host_containers_sweep(&HOST_REGISTRY(&stage->host)->containers, NULL, NULL);
+    hub_link_close(stage->life.connection.link, RAPAHUB_EDIED, "");
+    turn_until(&ends, 3);
+    close_ends(&ends);
+}
+
 /* Returns the handle that a call would send. */
 static uint64_t handle_sent(const struct ends *ends)
 {
@@ -404,6 +432,7 @@ int main(void)
         cmocka_unit_test(a_drain_looks_once_more_when_its_time_is_up),
         cmocka_unit_test(a_container_begins_without_a_wait_or_is_not_there),
         cmocka_unit_test(a_begin_that_is_late_is_taken_back_in_its_guest),
+        cmocka_unit_test(a_container_that_is_removed_while_it_begins_again_is_not_used),
         cmocka_unit_test(a_container_is_named_while_it_is_unknown_which_ones_its_guest_has),
         cmocka_unit_test(what_cannot_be_asked_is_refused_and_not_told),
         cmocka_unit_test(a_step_that_cannot_begin_in_time_is_refused_and_leaves_nothing),
