@@ -23,15 +23,24 @@ static struct host_registry *registry_of(const struct host_step *step)
     return HOST_REGISTRY(step->asked.host);
 }
 
-/* The container may be gated by an upgrade, which awaits the same end. */
-static void finish(struct host_step *step, int r)
+/* Others may await the same end: another drain, or an upgrade that gates the container. */
+static void await_no_longer(struct host_step *step)
 {
     struct host_container *container = step->asked.container;
 
+    if (step->awaits)
+        container->awaiters--;
+    step->awaits = false;
+    if (container->awaiters == 0 && !container->gated)
+        host_containers_await(container, false);
+}
+
+static void finish(struct host_step *step, int r)
+{
     if (r < 0)
         host_verdict_take(&step->verdict, r);
-    if (container && !container->gated)
-        host_containers_await(container, false);
+    if (step->asked.container)
+        await_no_longer(step);
     host_question_drop(&step->question);
     host_asked_drop(&step->asked);
     host_loop_clear(&step->timer);
@@ -67,12 +76,12 @@ static void set_plugged(struct host_step *step, bool plugged)
     host_routes_announce(&registry_of(step)->routes);
 }
 
-/* The one user that remains is this step. */
+/* The users that remain are this step, and those that await the same, or this step. */
 static bool is_idle(const struct host_step *step)
 {
     const struct host_container *container = step->asked.container;
 
-    return host_containers_users(container) == 1 &&
+    return host_containers_users(container) == container->awaiters &&
            host_caller_inside_container(&registry_of(step)->callers, container) == 0;
 }
 
@@ -84,6 +93,9 @@ static int prepare_drain(struct host_step *step)
     if (container->state != HOST_CONTAINER_PLUGGED && container->state != HOST_CONTAINER_HELD)
         return rapahub_fail(RAPAHUB_ESTATE, "", "container %s is not plugged",
                             host_containers_print(container->id, id));
+    if (!step->awaits)
+        container->awaiters++;
+    step->awaits = true;
     host_containers_await(container, true);
     if (!is_idle(step))
         return -EAGAIN;

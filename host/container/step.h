@@ -42,6 +42,7 @@ struct host_step {
     struct host_verdict verdict;
     struct host_question question;
     bool closed; /* PLUG has closed the container here */
+    bool awaits; /* DRAIN is one of the awaiters of the container */
     bool over;
 };
 

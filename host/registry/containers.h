@@ -58,6 +58,7 @@ struct host_container {
     /* open calls of this host in it, and threads that examine it; and HOST_CONTAINERS_AWAITED; any
      * thread */
     struct hub_a32 users;
+    uint32_t awaiters; /* users that only await the end of the calls; owner */
     /* further users, counted by the owner alone, without atomic operations */
     struct hub_a32 own_users;
     struct hub_a32 held;      /* calls that wait until it is no longer held */

@@ -28,6 +28,7 @@ int host_gate_init(struct host_gate *holding, const struct host_guest *guest)
         if (host_containers_unbegun(container))
             continue;
         hub_add(&container->users, 1);
+        container->awaiters++; /* a drain does not wait for it; it waits for drains */
         holding->list[holding->count++] = container;
     }
     return 0;
@@ -37,6 +38,7 @@ void host_gate_fini(struct host_gate *holding)
 {
     for (uint32_t i = 0; i < holding->count; i++) {
         holding->list[i]->gated = false;
+        holding->list[i]->awaiters--;
         host_containers_await(holding->list[i], false);
         (void)host_containers_drop(holding->list[i]);
     }

@@ -265,6 +265,50 @@ static void a_container_begins_without_a_wait_or_is_not_there(void **state)
     close_ends(&ends);
 }
 
+/* Neither counts the other as a call. */
+static void two_drains_of_one_container_end_both(void **state)
+{
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, 300 * HUB_MILLISECOND);
+
+    (void)state;
+    assert_int_equal(rapahub_host_hold(handle(&ends), stage_here, true), 0);
+    hub_add(&ends.answering->stage->container->users, 1);
+    assert_int_equal(rapahub_host_drain_async(handle(&ends), &step), 0);
+    assert_int_equal(rapahub_host_drain_async(handle(&ends), &step), 0);
+    (void)host_containers_drop(ends.answering->stage->container);
+    turn_until(&ends, 2);
+    assert_int_equal(ends.codes[0], 0);
+    assert_int_equal(ends.codes[1], 0);
+    assert_false(is_awaited(ends.answering->stage->container));
+    assert_int_equal(ends.answering->stage->container->awaiters, 0);
+    close_ends(&ends);
+}
+
+/* An upgrade awaits the end of calls, too, and of the drain. */
+static void a_drain_does_not_wait_for_the_upgrade_that_waits_for_it(void **state)
+{
+    struct ends ends = open_ends();
+    struct host_container *container = ends.answering->stage->container;
+    struct rapahub_step step = within(&ends, 300 * HUB_MILLISECOND);
+
+    (void)state;
+    assert_int_equal(rapahub_host_hold(handle(&ends), stage_here, true), 0);
+    hub_add(&container->users, 1); /* a call */
+    assert_int_equal(rapahub_host_drain_async(handle(&ends), &step), 0);
+    hub_add(&container->users, 1); /* the gate of the upgrade */
+    container->awaiters++;
+    container->gated = true;
+    (void)host_containers_drop(container);
+    turn_until(&ends, 1);
+    assert_int_equal(ends.codes[0], 0);
+    assert_true(is_awaited(container));
+    assert_int_equal(container->awaiters, 1);
+    host_containers_await(container, false);
+    (void)host_containers_drop(container);
+    close_ends(&ends);
+}
+
 /* The guest may have begun it all the same: it ends it then. */
 static void a_begin_that_is_late_is_taken_back_in_its_guest(void **state)
 {
@@ -431,6 +475,8 @@ int main(void)
         cmocka_unit_test(the_end_of_calls_is_awaited_no_longer_than_a_drain_lasts),
         cmocka_unit_test(a_drain_looks_once_more_when_its_time_is_up),
         cmocka_unit_test(a_container_begins_without_a_wait_or_is_not_there),
+        cmocka_unit_test(two_drains_of_one_container_end_both),
+        cmocka_unit_test(a_drain_does_not_wait_for_the_upgrade_that_waits_for_it),
         cmocka_unit_test(a_begin_that_is_late_is_taken_back_in_its_guest),
         cmocka_unit_test(a_container_that_is_removed_while_it_begins_again_is_not_used),
         cmocka_unit_test(a_container_is_named_while_it_is_unknown_which_ones_its_guest_has),

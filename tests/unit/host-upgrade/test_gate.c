@@ -32,7 +32,8 @@ static void close_rig(struct rig *rig)
     assert_true(!rig->gate.list && rig->gate.count == 0);
     for (int i = 0; i < CONTAINERS; i++)
         if (rig->containers[i])
-            assert_int_equal(host_containers_users(rig->containers[i]), 0);
+            assert_int_equal(
+                host_containers_users(rig->containers[i]) + rig->containers[i]->awaiters, 0);
     stage_close(&rig->host.supervision);
     test_free(rig);
 }
@@ -60,6 +61,7 @@ static void a_gate_has_each_container_in_its_order_and_holds_it(void **state)
     for (int i = 0; i < CONTAINERS; i++) {
         assert_ptr_equal(rig->gate.list[i], rig->containers[i]);
         assert_int_equal(host_containers_users(rig->containers[i]), 1);
+        assert_int_equal(rig->containers[i]->awaiters, 1); /* no drain waits for it */
     }
     check_states(rig, HOST_CONTAINER_READY, HOST_CONTAINER_READY, HOST_CONTAINER_READY);
     close_rig(rig);
