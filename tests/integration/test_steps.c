@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include <rapahub/route.h>
+
 #include "tests/integration/hosting.h"
 #include "tests/support/pause.h"
 
@@ -346,12 +348,63 @@ static void a_managed_container_whose_begin_was_late_begins_again(void **state)
     close_counter(&on, &ends);
 }
 
+static int keep_call(void *user, const struct rapahub_raw_call *call, struct rapahub_request_id id)
+{
+    (void)user;
+    (void)call;
+    (void)id;
+    return 0;
+}
+
+struct last_step {
+    struct rapahub_host *host;
+    int begun, told;
+};
+
+static void on_last_done(void *user, int status, const void *result)
+{
+    struct last_step *last = user;
+
+    (void)status;
+    (void)result;
+    last->told++;
+}
+
+static void begin_last(void *user, int status, const void *result)
+{
+    struct last_step *last = user;
+    const struct rapahub_step step = {.target = here, .on_done = on_last_done, .user = last};
+
+    (void)status;
+    (void)result;
+    last->begun += rapahub_host_drain_async(last->host, &step) == 0;
+}
+
+/* A callback at the end of the host begins one more. */
+static void a_step_that_begins_as_its_host_ends_is_told_or_refused(void **state)
+{
+    const struct rapahub_router router = {.begin = keep_call};
+    const struct rapahub_call call = {.target = {.pool = {9, 9}}, .method = "nothing()"};
+    struct last_step last = {0};
+    struct hosting on;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){0});
+    last.host = on.host;
+    assert_done(rapahub_host_set_router(on.host, &router));
+    assert_done(rapahub_host_call_async(on.host, &call, begin_last, &last, NULL));
+    assert_true(rapahub_host_dispatch(on.host, 0) >= 0);
+    close_host(&on);
+    assert_int_equal(last.told, last.begun);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_step_ends_with_its_host),
         cmocka_unit_test(a_container_whose_begin_was_late_is_not_called),
         cmocka_unit_test(a_managed_container_whose_begin_was_late_begins_again),
+        cmocka_unit_test(a_step_that_begins_as_its_host_ends_is_told_or_refused),
         cmocka_unit_test(a_step_goes_on_as_soon_as_its_container_is_begun_again),
         cmocka_unit_test(each_step_ends_once_whenever_its_guest_is_killed),
         cmocka_unit_test(each_step_ends_at_its_time_if_its_guest_is_stopped),
