@@ -191,8 +191,7 @@ static void check_served(struct plugins *plugins, uint32_t pool)
     assert_int_equal(outcome.sum, HOSTILE_COLLECTED_WHOLE);
 }
 
-/* Returns how much memory the host took at most. */
-static uint64_t hoard_once(enum rapahub_trust trust, uint32_t pool)
+static void hoard(enum rapahub_trust trust, uint32_t pool)
 {
     struct plugins plugins;
     struct outcome outcome;
@@ -208,6 +207,7 @@ static uint64_t hoard_once(enum rapahub_trust trust, uint32_t pool)
     grown = end_peak(&peak);
     print_message("trust %d, pool %u: + %.1f MiB, longest call of another %llu ms\n", (int)trust,
                   pool, (double)grown / (1 << 20), (unsigned long long)longest);
+    assert_in_range(grown, 0, MOST);
     assert_in_range(longest, 0, SOON);
     check_told(&plugins, &outcome);
     if (pool == of_offer.pool.major) /* none was run for an answer that is dropped */
@@ -216,20 +216,6 @@ static uint64_t hoard_once(enum rapahub_trust trust, uint32_t pool)
     check_victim(&plugins);
     assert_int_equal(plugins.violations + plugins.down, 0);
     close_plugins(&plugins);
-    return grown;
-}
-
-/* One peak in four is above MOST, by a cause that is not known yet. So the least of three is
- * judged, and none may be three times as much. */
-static void hoard(enum rapahub_trust trust, uint32_t pool)
-{
-    uint64_t grown = UINT64_MAX;
-
-    for (int tries = 0; tries < 3 && grown > MOST; tries++) {
-        grown = hoard_once(trust, pool);
-        assert_in_range(grown, 0, 3 * MOST);
-    }
-    assert_in_range(grown, 0, MOST);
 }
 
 /* r[verify sec.call.budget] */
