@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "hub/base/line.h"
 #include "hub/base/own.h"
+
+#define CHARGED_MAPPED_FROM ((size_t)128 << 10) /* bytes */
 
 /* A sanitizer knows the bounds only of memory from malloc. */
 #if defined(__has_feature)
@@ -45,4 +48,17 @@ void hub_memory_free_sparse(void *memory, size_t size)
         free(memory);
     else if (memory)
         (void)munmap(memory, size);
+}
+
+void *hub_memory_charged(size_t size)
+{
+    return size < CHARGED_MAPPED_FROM ? hub_line_alloc(size) : hub_memory_sparse(size);
+}
+
+void hub_memory_free_charged(void *memory, size_t size)
+{
+    if (size < CHARGED_MAPPED_FROM)
+        free(memory);
+    else
+        hub_memory_free_sparse(memory, size);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory: memory for tables that have space for their maximum and are mostly empty. */
+/* memory: memory for tables that have space for their maximum and are mostly empty, and for bytes
+ * that a peer makes this process keep. */
 #ifndef HUB_BASE_MEMORY_H
 #define HUB_BASE_MEMORY_H
 
@@ -10,5 +11,12 @@
  * touch, all of it. NULL if there is none. It is freed with the same size. */
 void *hub_memory_sparse(size_t size);
 void hub_memory_free_sparse(void *memory, size_t size);
+
+/* Allocates memory that begins at a cache line, for bytes that are charged to the budget of a peer.
+ * A large block has a mapping of its own: it goes back to the system when it is freed. In the heap
+ * small blocks that outlive it would keep its pages, and the process would grow beyond the budget.
+ * NULL if there is none. It is freed with the same size. Any thread. */
+void *hub_memory_charged(size_t size);
+void hub_memory_free_charged(void *memory, size_t size);
 
 #endif

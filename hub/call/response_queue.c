@@ -8,6 +8,7 @@
 #include <rapahub/error.h>
 
 #include "hub/base/clock.h"
+#include "hub/base/memory.h"
 #include "hub/call/inbound_state.h"
 
 /* An answer that finds no space for this long ends the link, because the peer no longer reads.
@@ -39,7 +40,7 @@ static struct kept *new_kept(struct hub_inbound_calls *served, size_t size, int 
     else if (!hub_budget_take(served->budget, all))
         return NULL;
     *failure = -ENOMEM;
-    kept = malloc(all);
+    kept = hub_memory_charged(all);
     if (!kept)
         hub_budget_give(served->budget, all);
     return kept;
@@ -47,8 +48,10 @@ static struct kept *new_kept(struct hub_inbound_calls *served, size_t size, int 
 
 static void free_kept(struct hub_inbound_calls *served, struct kept *kept)
 {
-    hub_budget_give(served->budget, sizeof *kept + kept->size);
-    free(kept);
+    size_t all = sizeof *kept + kept->size;
+
+    hub_budget_give(served->budget, all);
+    hub_memory_free_charged(kept, all);
 }
 
 /* -EDQUOT: it is more than the budget has left. r[impl sec.call.budget] */

@@ -8,17 +8,35 @@
 #include <rapahub/error.h>
 
 #include "hub/base/line.h"
+#include "hub/base/memory.h"
 #include "hub/call/call_table.h"
 #include "hub/wire/raw.h"
 #include "hub/wire/response.h"
 
 #define LEAST 256 /* bytes of memory for an answer; never less than HUB_INLINE_SIZE */
 
+/* ---- the memory of an answer: `capacity` bytes, from each offset in its first line ---- */
+
+static uint8_t *take_memory(const struct hub_answer *answer, uint32_t capacity)
+{
+    size_t size = (size_t)capacity + HUB_LINE;
+
+    return answer->budget ? hub_memory_charged(size) : hub_line_alloc(size);
+}
+
+static void free_memory(const struct hub_answer *answer)
+{
+    if (answer->budget && answer->memory)
+        hub_memory_free_charged(answer->memory, (size_t)answer->capacity + HUB_LINE);
+    else
+        free(answer->memory);
+}
+
 void hub_responses_fini(struct hub_answer *answer)
 {
     hub_view_release(&answer->view);
     hub_align_fini(&answer->aligned);
-    free(answer->memory);
+    free_memory(answer);
     if (answer->budget) {
         hub_budget_give(answer->budget, answer->capacity);
         hub_budget_drop(&answer->budget);
@@ -50,13 +68,13 @@ bool hub_responses_grow(struct hub_answer *answer, uint32_t size)
 
     if (answer->budget && !hub_budget_take(answer->budget, more))
         return false;
-    memory = hub_line_alloc((size_t)capacity + HUB_LINE);
+    memory = take_memory(answer, capacity);
     if (!memory) {
         if (answer->budget)
             hub_budget_give(answer->budget, more);
         return false;
     }
-    free(answer->memory);
+    free_memory(answer);
     answer->memory = answer->data = memory;
     answer->capacity = capacity;
     return true;
