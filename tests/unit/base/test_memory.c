@@ -102,6 +102,36 @@ static void a_table_of_any_size_is_zero(void **state)
     hub_memory_free_sparse(NULL, 100000);
 }
 
+/* Small blocks between them, which stay, would keep the pages of blocks of a heap. */
+static void a_large_block_for_a_peer_goes_back_to_the_system(void **state)
+{
+    enum { COUNT = 32, LARGE = 1000000 };
+    void *blocks[COUNT], *small[COUNT];
+
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        blocks[i] = hub_memory_charged(LARGE);
+        small[i] = hub_memory_charged(100);
+        assert_non_null(blocks[i]);
+        assert_non_null(small[i]);
+        assert_true((uintptr_t)blocks[i] % 64 == 0 && (uintptr_t)small[i] % 64 == 0);
+        memset(blocks[i], 1, LARGE);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        hub_memory_free_charged(blocks[i], LARGE);
+#ifndef __SANITIZE_ADDRESS__
+        unsigned char there;
+        char *page = (char *)blocks[i] + 4096 - (uintptr_t)blocks[i] % 4096;
+
+        assert_int_equal(mincore(page, 1, &there), -1);
+        assert_int_equal(errno, ENOMEM); /* nothing is mapped there */
+#endif
+    }
+    for (int i = 0; i < COUNT; i++)
+        hub_memory_free_charged(small[i], 100);
+    hub_memory_free_charged(NULL, LARGE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +140,7 @@ int main(void)
         cmocka_unit_test(what_is_taken_outlives_its_scope),
         cmocka_unit_test(a_large_table_takes_the_pages_that_are_touched),
         cmocka_unit_test(a_table_of_any_size_is_zero),
+        cmocka_unit_test(a_large_block_for_a_peer_goes_back_to_the_system),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
