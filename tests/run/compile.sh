@@ -20,9 +20,10 @@ logged() {
 
 # build PRESET [cmake option...]: into build/PRESET, or where -B says.
 build() {
-    local preset=$1 folder=build/$1
+    local preset=$1 folder=build/$1 start=$SECONDS
     shift
     say "building $folder"
     logged "$folder/configure.log" cmake --preset "$preset" -B "$folder" "$@" &&
-        logged "$folder/build.log" cmake --build "$folder" -j "$jobs"
+        logged "$folder/build.log" cmake --build "$folder" -j "$jobs" &&
+        say "built $folder: $((SECONDS - start)) s"
 }

@@ -19,10 +19,12 @@ step() {
     fi
 }
 
+# Reads lines "KIND passed failed skipped seconds"; the last one may be missing.
 report() {
-    local where=$1 kind good wrong skipped
-    while read -r kind good wrong skipped; do
-        printf '%-14s %-12s %5d passed %5d failed %5d skipped\n' "$kind" "$where" "$good" "$wrong" "$skipped"
+    local where=$1 kind good wrong skipped seconds
+    while read -r kind good wrong skipped seconds; do
+        printf '%-14s %-12s %5d passed %5d failed %5d skipped%s\n' "$kind" "$where" "$good" "$wrong" "$skipped" \
+            "${seconds:+$(printf ' %5d s' "$seconds")}"
         passed=$((passed + good))
         failed=$((failed + wrong))
     done

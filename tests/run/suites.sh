@@ -8,12 +8,14 @@
 
 long=
 unsteady=0
+cluster=0 # seconds
 
-# Reads the log of ctest: for each kind "KIND passed failed skipped". A program is a test for each of
-# its cmocka tests, or one.
+# Reads the log of ctest: for each kind "KIND passed failed skipped seconds". A program is a test for each of
+# its cmocka tests, or one. The seconds are those of all programs, of which several run at a time.
 count_tests() {
     awk '
         /^[0-9]+\/[0-9]+ Test: / { name = $3; sub(/\/.*/, "", name); ok = bad = skipped = 0 }
+        /^Test time = /           { seconds[name] += $4 }
         /^\[       OK \] /       { ok++ }
         /^\[  SKIPPED \] [a-z_]/ { skipped++ }
         / FAILED TEST\(S\)$/     { bad += $1 }
@@ -27,8 +29,15 @@ count_tests() {
                 wrong[name] += bad > 0 ? bad : 1
             }
         }
-        END { for (name in kinds) print name, good[name] + 0, wrong[name] + 0, skips[name] + 0 }
+        END { for (name in kinds) printf "%s %d %d %d %.0f\n", name, good[name], wrong[name], skips[name], seconds[name] }
     ' "$1" | sort
+}
+
+# The same seconds of the programs with `cluster` in their names, in whole seconds.
+cluster_seconds() {
+    awk '/^[0-9]+\/[0-9]+ Test: / { name = $3 }
+        name ~ /cluster/ && /^Test time = / { seconds += $4 }
+        END { printf "%.0f\n", seconds }' "$1"
 }
 
 # Sanitizers of these compilers cannot map their memory where addresses are spread too far.
@@ -75,6 +84,7 @@ run_tests() {
     "${prefix[@]}" ctest --test-dir "build/$name" --output-on-failure "$@" >"build/$name/ctest.log" 2>&1 || result=$?
     [ "$result" = 0 ] || grep -v ' Passed ' "build/$name/ctest.log" || true
     report "$name" < <(count_tests "build/$name/Testing/Temporary/LastTest.log")
+    cluster=$((cluster + $(cluster_seconds "build/$name/Testing/Temporary/LastTest.log")))
     if [ "$result" != 0 ] && [ "$failed" = "$before" ]; then
         failed=$((failed + 1))
     fi

@@ -40,7 +40,7 @@ tests() {
         run_tests tsan -j "$jobs" -L 'unit|integration' -LE waits
     fi
     [ -z "$long" ] || long_tests
-    say "$((SECONDS - start)) s"
+    say "$((SECONDS - start)) s; programs of the cluster: $cluster s"
     [ "$unsteady" = 0 ] || say "$unsteady unsteady: their output is above"
     printf '%d passed, %d failed\n' "$passed" "$failed"
     [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -42,7 +42,7 @@ passes_alone_under_valgrind() {
 }
 
 under_valgrind() {
-    local program all=0 wrong=0 skipped=0
+    local program all=0 wrong=0 skipped=0 start=$SECONDS
     rm -f build/valgrind-*.log build/valgrind-*.skipped build/valgrind-*.first
     while IFS= read -r program; do
         all=$((all + 1))
@@ -66,5 +66,5 @@ under_valgrind() {
             wrong=$((wrong + 1))
         fi
     done
-    report valgrind <<<"unit $((all - skipped - wrong)) $wrong $skipped"
+    report valgrind <<<"unit $((all - skipped - wrong)) $wrong $skipped $((SECONDS - start))"
 }
