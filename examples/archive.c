@@ -3,34 +3,26 @@
  * are killed. The two plugins, codec and kv, run in processes of their own; four threads call
  * them like functions. Exits with 0 only if every byte came back and the plugins were killed ten
  * times. */
-#include <errno.h>
-#include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "archive_killer.h"
-#include "archive_options.h"
-#include "archive_work.h"
+#include <rapahub/host.h>
 
-#define KILLS_MIN 10u
-#define MIB       (UINT64_C(1) << 20)
+#include "archive_run.h"
 
-static int list_files(const struct archive_options *options, struct archive_files *files)
+#define GUESTS 2u
+
+struct archive {
+    struct rapahub_host *host;
+};
+
+static int call(void *to, const struct rapahub_call *asked, void *result)
 {
-    for (size_t i = 0; options->folders[i]; i++) {
-        if (archive_files_add(files, options->folders[i], options->folder_max) == 0)
-            continue;
-        fprintf(stderr, "error: cannot read %s: %s\n", options->folders[i], strerror(errno));
-        return -1;
-    }
-    return 0;
+    return rapahub_host_call(to, asked, result);
 }
 
 /* Starts a plugin and its container. It restarts as often as it is killed, almost at once. */
-static int start_plugin(struct archive_run *run, const char *file, const char *params,
+static int start_plugin(struct archive *archive, const char *file, const char *params,
                         struct rapahub_container_id id)
 {
     static const struct rapahub_supervision supervision = {
@@ -39,233 +31,97 @@ static int start_plugin(struct archive_run *run, const char *file, const char *p
     const struct rapahub_container_options container = {
         .id = id, .pool_name = "archive", .params = {params, strlen(params)}};
     struct rapahub_guest_id guest;
-    int r = rapahub_host_spawn(run->host, &plugin, &guest);
+    int r = rapahub_host_spawn(archive->host, &plugin, &guest);
 
-    return r < 0 ? r : rapahub_host_add_container(run->host, guest, &container);
+    return r < 0 ? r : rapahub_host_add_container(archive->host, guest, &container);
 }
 
-static int start(struct archive_run *run, const struct archive_options *options, const char *folder)
+static int start(void *self, struct archive_run *run, const struct archive_options *options,
+                 const char *folder)
 {
     const struct rapahub_host_options host = {
         .name = "archive", .own_thread = true, .call_timeout_ns = UINT64_C(10000000000)};
+    struct archive *archive = self;
     char file[4096], params[4096];
-    int r = rapahub_host_create(&host, &run->host);
+    int r = rapahub_host_create(&host, &archive->host);
 
+    run->way = (struct archive_way){call, archive->host};
     run->kv = (struct rapahub_container_id){.pool = {1, 0}};
     run->codec = (struct rapahub_container_id){.pool = {2, 0}};
     (void)snprintf(file, sizeof(file), "%s/kv.so", options->chimods);
     (void)snprintf(params, sizeof(params), "dir=%s/kv", folder);
     if (r == 0)
-        r = start_plugin(run, file, params, run->kv);
+        r = start_plugin(archive, file, params, run->kv);
     (void)snprintf(file, sizeof(file), "%s/codec.so", options->chimods);
     if (r == 0)
-        r = start_plugin(run, file, "", run->codec);
+        r = start_plugin(archive, file, "", run->codec);
     if (r < 0)
         fprintf(stderr, "error: cannot start: %s\n  code %s\nhint: %s\n",
                 rapahub_last_error()->text, rapahub_error_name(r), rapahub_error_hint(r));
     return r;
 }
 
-static void show_progress(const struct archive_run *run, const char *phase, const char *end)
+/* Looks for the process of a guest that serves at this moment, and counts restarts. */
+struct search {
+    unsigned index, at, restarts;
+    int32_t pid;
+};
+
+static void look(void *user, const struct rapahub_guest_status *status)
 {
-    fprintf(stderr, "%s%-8s %6zu of %zu files  %7.1f MiB  %u kills%s", end[0] ? "" : "\r", phase,
-            atomic_load(&run->done), run->files.count,
-            (double)atomic_load(&run->plain) / (double)MIB, atomic_load(&run->kills), end);
+    struct search *search = user;
+
+    search->restarts += status->restarts;
+    if (search->at++ == search->index && strcmp(status->state, "ready") == 0)
+        search->pid = status->pid;
 }
 
-/* Signals are polled, not delivered: an interrupted run still removes the data it stored. */
-static void set_interrupts(sigset_t *set)
+static bool is_still(void *user, int32_t pid)
 {
-    (void)sigemptyset(set);
-    (void)sigaddset(set, SIGINT);
-    (void)sigaddset(set, SIGTERM);
-    (void)sigaddset(set, SIGHUP);
-}
+    struct archive *archive = user;
+    bool is = false;
 
-static void stop_if_interrupted(struct archive_run *run)
-{
-    const struct timespec at_once = {0};
-    sigset_t set;
+    for (unsigned i = 0; i < GUESTS && !is; i++) {
+        struct search search = {.index = i};
 
-    set_interrupts(&set);
-    if (sigtimedwait(&set, NULL, &at_once) > 0)
-        atomic_store(&run->deadline_ns, 0);
-}
-
-/* Lets the workers do one half of the work, and reports their progress to the killer. */
-static int run_phase(struct archive_run *run, struct archive_worker *workers,
-                     struct archive_killer *killer, const char *phase, void *(*body)(void *))
-{
-    const bool first = body == archive_work_store, terminal = isatty(STDERR_FILENO);
-    struct timespec soon;
-    unsigned started = 0, ended = 0;
-
-    atomic_store(&run->next, 0);
-    atomic_store(&run->done, 0);
-    while (started < run->workers &&
-           pthread_create(&workers[started].thread, NULL, body, &workers[started]) == 0)
-        started++;
-    while (ended < started) {
-        (void)clock_gettime(CLOCK_REALTIME, &soon);
-        soon.tv_nsec += 2000000;
-        soon.tv_sec += soon.tv_nsec / 1000000000;
-        soon.tv_nsec %= 1000000000;
-        if (pthread_timedjoin_np(workers[ended].thread, NULL, &soon) == 0)
-            ended++;
-        stop_if_interrupted(run);
-        atomic_store(&killer->progress,
-                     (first ? 0 : 500) + 500 * atomic_load(&run->done) / (run->files.count + 1));
-        if (terminal)
-            show_progress(run, phase, "");
+        is = rapahub_host_guests(archive->host, look, &search) == 0 && search.pid == pid;
     }
-    if (terminal)
-        fputs("\r\033[K", stderr);
-    show_progress(run, phase, "\n");
-    return started == run->workers ? 0 : -EAGAIN;
+    return is;
 }
 
-static void sum_restarts(void *user, const struct rapahub_guest_status *status)
+static bool kill_guest(void *self, unsigned victim)
 {
-    unsigned *restarts = user;
+    struct archive *archive = self;
+    struct search search = {.index = victim};
 
-    *restarts += status->restarts;
+    return rapahub_host_guests(archive->host, look, &search) == 0 &&
+           archive_killer_kill(search.pid, is_still, self);
 }
 
-static void print_table(struct archive_run *run, const struct archive_calls *all, double seconds)
+static void print(void *self)
 {
-    unsigned restarts = 0;
+    struct archive *archive = self;
+    struct search search = {.index = GUESTS};
 
-    if (rapahub_host_guests(run->host, sum_restarts, &restarts) < 0)
+    if (rapahub_host_guests(archive->host, look, &search) < 0)
         fprintf(stderr, "error: %s\n", rapahub_last_error()->text);
-    printf("files           %zu\n", run->files.count - (size_t)atomic_load(&run->skipped));
-    if (run->files.skipped + atomic_load(&run->skipped) > 0)
-        printf("skipped         %zu  (cannot be read, or an unusual name)\n",
-               run->files.skipped + (size_t)atomic_load(&run->skipped));
-    printf("bytes           %" PRIu64 "  (%" PRIu64 " compressed)\n",
-           (uint64_t)atomic_load(&run->plain), (uint64_t)atomic_load(&run->packed));
-    printf("calls           %" PRIu64 "  (%.0f a second)\n", all->answered,
-           (double)all->answered / seconds);
-    printf("call p50        %.1f us\n", archive_calls_percentile_us(all, 0.50));
-    printf("call p99        %.1f us\n", archive_calls_percentile_us(all, 0.99));
-    printf("longest wait    %.1f ms  (first try to answer, restarts included)\n",
-           (double)all->longest_ns / 1e6);
-    printf("kills           %u\n", atomic_load(&run->kills));
-    printf("restarts        %u\n", restarts);
-    printf("retried calls   %" PRIu64 "\n", all->retried);
-    printf("failed calls    %" PRIu64 "\n", (uint64_t)atomic_load(&run->failed));
-    printf("lost            %" PRIu64 "\n", (uint64_t)atomic_load(&run->lost));
-    printf("wrong           %" PRIu64 "\n", (uint64_t)atomic_load(&run->wrong));
-    printf("seconds         %.1f\n", seconds);
+    printf("restarts        %u\n", search.restarts);
 }
 
-/* Returns the reason for which the run failed, or NULL. */
-static const char *verdict(const struct archive_run *run, const struct archive_options *options)
+static void stop(void *self)
 {
-    if (archive_calls_now() > atomic_load(&run->deadline_ns))
-        return "interrupted, or not done in time";
-    if (atomic_load(&run->lost) + atomic_load(&run->wrong) + atomic_load(&run->failed) > 0)
-        return "not everything came back";
-    if (options->kills > 0 && atomic_load(&run->kills) < KILLS_MIN)
-        return "fewer than 10 kills: the run proves too little";
-    return NULL;
-}
+    struct archive *archive = self;
 
-static int make_workers(struct archive_run *run, struct archive_worker **out)
-{
-    struct archive_worker *workers = calloc(run->workers, sizeof(*workers));
-    int r = workers ? 0 : -ENOMEM;
-
-    for (unsigned i = 0; workers && i < run->workers; i++) {
-        workers[i].run = run;
-        workers[i].calls.host = run->host;
-        workers[i].calls.deadline_ns = &run->deadline_ns;
-        workers[i].packed = malloc(ARCHIVE_PACKED_MAX);
-        if (!workers[i].packed)
-            r = -ENOMEM;
-    }
-    *out = workers;
-    return r;
-}
-
-/* Leaves the counts of all workers in `all`. */
-static void drop_workers(struct archive_run *run, struct archive_worker *workers,
-                         struct archive_calls *all)
-{
-    for (unsigned i = 0; workers && i < run->workers; i++) {
-        archive_calls_merge(all, &workers[i].calls);
-        free(workers[i].packed);
-    }
-    free(workers);
-}
-
-static int work(struct archive_run *run, const struct archive_options *options)
-{
-    struct archive_killer killer = {
-        .host = run->host, .wanted = options->kills, .random = options->seed, .kills = &run->kills};
-    struct archive_calls all = {.host = run->host};
-    const uint64_t begin = archive_calls_now();
-    struct archive_worker *workers;
-    const char *failure;
-    int r = make_workers(run, &workers);
-
-    if (r == 0)
-        r = archive_killer_start(&killer);
-    if (r == 0) {
-        r = run_phase(run, workers, &killer, "storing", archive_work_store);
-        if (r == 0)
-            r = run_phase(run, workers, &killer, "checking", archive_work_check);
-        archive_killer_stop(&killer);
-    }
-    drop_workers(run, workers, &all);
-    print_table(run, &all, (double)(archive_calls_now() - begin) / 1e9);
-    failure = r != 0 ? "no memory or no threads" : verdict(run, options);
-    if (failure)
-        fprintf(stderr, "error: %s; the seed was %" PRIu64 "\n", failure, options->seed);
-    return failure ? -1 : 0;
-}
-
-static void remove_store(const char *folder)
-{
-    static const char *const names[] = {"kv/log", "kv/log.new", "kv/lock"};
-    char path[4096];
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        (void)snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
-        (void)unlink(path);
-    }
-    (void)snprintf(path, sizeof(path), "%s/kv", folder);
-    (void)rmdir(path);
-    if (rmdir(folder) < 0)
-        fprintf(stderr, "warning: %s stays: %s\n", folder, strerror(errno));
+    rapahub_host_destroy(archive->host);
 }
 
 int main(int argc, char **argv)
 {
-    const struct archive_options options = archive_options_parse(argc, argv);
-    const char *base = getenv("TMPDIR");
-    struct archive_run run = {.workers = options.threads};
-    char folder[2048];
-    sigset_t interrupts;
-    int r;
+    static const unsigned moments[] = {1, 2, 3}; /* the first, the second, both */
+    static const struct archive_victims victims = {
+        .moments = moments, .moments_count = 3, .count = GUESTS, .kill = kill_guest};
+    struct archive archive = {NULL};
+    const struct archive_plugins plugins = {&archive, start, print, NULL, stop, &victims};
 
-    atomic_init(&run.deadline_ns, archive_calls_now() + options.seconds * UINT64_C(1000000000));
-    set_interrupts(&interrupts);
-    (void)pthread_sigmask(SIG_BLOCK, &interrupts, NULL);
-    rapahub_log_to(NULL, NULL, options.verbose ? RAPAHUB_LOG_DEBUG : RAPAHUB_LOG_ERROR);
-    (void)snprintf(folder, sizeof(folder), "%s/rapahub-archive-XXXXXX",
-                   base && base[0] ? base : "/var/tmp");
-    if (!mkdtemp(folder)) {
-        fprintf(stderr, "error: cannot make %s: %s\n", folder, strerror(errno));
-        return 1;
-    }
-    fprintf(stderr, "seed %" PRIu64 "  store %s\n", options.seed, folder);
-    r = list_files(&options, &run.files);
-    if (r == 0)
-        r = start(&run, &options, folder);
-    if (r == 0)
-        r = work(&run, &options);
-    rapahub_host_destroy(run.host);
-    archive_files_fini(&run.files);
-    remove_store(folder);
-    return r != 0;
+    return archive_run_main(argc, argv, &plugins);
 }

@@ -49,7 +49,7 @@ int archive_calls_make(struct archive_calls *calls, const struct rapahub_call *c
     int r;
 
     for (;;) {
-        r = rapahub_host_call(calls->host, call, result);
+        r = calls->way->call(calls->way->to, call, result);
         end = archive_calls_now();
         if (!is_worth_another_try(r) || end - first > PATIENCE_NS ||
             end > atomic_load(calls->deadline_ns))
@@ -59,6 +59,7 @@ int archive_calls_make(struct archive_calls *calls, const struct rapahub_call *c
         start = archive_calls_now();
     }
     calls->answered++;
+    atomic_store(calls->answered_ns, end);
     calls->buckets[bucket_of(end - start)]++;
     if (end - first > calls->longest_ns)
         calls->longest_ns = end - first;

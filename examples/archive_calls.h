@@ -11,8 +11,15 @@
 
 #define ARCHIVE_BUCKETS 1024u
 
+/* Where the plugins are: how they are called. */
+struct archive_way {
+    int (*call)(void *to, const struct rapahub_call *call, void *result);
+    void *to;
+};
+
 struct archive_calls {
-    struct rapahub_host *host;
+    const struct archive_way *way;
+    atomic_uint_fast64_t *answered_ns;       /* when the last call of any worker was answered */
     const atomic_uint_fast64_t *deadline_ns; /* limit of the whole run */
     uint64_t answered;                       /* calls */
     uint64_t retried;    /* calls that ended without an answer and were repeated */
@@ -23,7 +30,7 @@ struct archive_calls {
 
 uint64_t archive_calls_now(void); /* monotonic, ns */
 
-/* Repeats the call until it is answered. Returns the result of rapahub_host_call, or the last
+/* Repeats the call until it is answered. Returns the result of the way, or the last
  * failure after 30 s or at the end of the run. All calls made here may be done twice. */
 int archive_calls_make(struct archive_calls *calls, const struct rapahub_call *call, void *result);
 

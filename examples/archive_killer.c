@@ -3,34 +3,11 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
 
 #define LOOK_MS  1
-#define GUESTS   2u
 #define THOUSAND 1000u
-
-/* Looks for the process of a guest that serves at this moment. */
-struct search {
-    unsigned index, at;
-    int32_t pid;
-};
-
-static void look(void *user, const struct rapahub_guest_status *status)
-{
-    struct search *search = user;
-
-    if (search->at++ == search->index && strcmp(status->state, "ready") == 0)
-        search->pid = status->pid;
-}
-
-static int32_t pid_of(struct rapahub_host *host, unsigned index)
-{
-    struct search search = {.index = index};
-
-    return rapahub_host_guests(host, look, &search) == 0 ? search.pid : 0;
-}
 
 /* splitmix64: good enough to choose moments, and the same for the same seed. */
 static uint64_t next_random(struct archive_killer *killer)
@@ -42,19 +19,15 @@ static uint64_t next_random(struct archive_killer *killer)
     return z ^ (z >> 31);
 }
 
-/* A pid may be reused as soon as the process is gone, but a descriptor stays its own. So the
- * descriptor is opened first, and used only if the pid still belongs to the guest. */
-static bool kill_guest(struct archive_killer *killer, unsigned index)
+/* A descriptor stays its process's own, so it is opened first and looked at afterwards. */
+bool archive_killer_kill(int32_t pid, bool (*is_still)(void *self, int32_t pid), void *self)
 {
-    int32_t pid = pid_of(killer->host, index);
     int process = pid > 0 ? pidfd_open(pid, 0) : -1;
-    bool killed = process >= 0 && pid_of(killer->host, index) == pid &&
-                  pidfd_send_signal(process, SIGKILL, NULL, 0) == 0;
+    bool killed =
+        process >= 0 && is_still(self, pid) && pidfd_send_signal(process, SIGKILL, NULL, 0) == 0;
 
     if (process >= 0)
         close(process);
-    if (killed)
-        atomic_fetch_add(killer->kills, 1);
     return killed;
 }
 
@@ -64,23 +37,29 @@ static void wait_until(struct archive_killer *killer, size_t progress)
         (void)poll(NULL, 0, LOOK_MS);
 }
 
-/* Kills the first, the second, both, and so on; waits for a guest that is restarting. */
+/* Kills all of them; waits for those that are starting. */
+static void kill_all(struct archive_killer *killer, unsigned left)
+{
+    while (left != 0 && !atomic_load(&killer->ends)) {
+        for (unsigned i = 0; i < killer->victims->count; i++)
+            if ((left & (1u << i)) && killer->victims->kill(killer->self, i)) {
+                left &= ~(1u << i);
+                atomic_fetch_add(killer->kills, 1);
+            }
+        (void)poll(NULL, 0, LOOK_MS);
+    }
+}
+
 static void *kill_on(void *argument)
 {
-    static const unsigned victims[] = {1, 2, 3};
     struct archive_killer *killer = argument;
+    const struct archive_victims *victims = killer->victims;
 
     for (unsigned moment = 0; atomic_load(killer->kills) < killer->wanted; moment++) {
         uint64_t slice = atomic_load(killer->kills) * (uint64_t)THOUSAND;
-        unsigned left = victims[moment % 3];
 
         wait_until(killer, (size_t)((slice + next_random(killer) % THOUSAND) / killer->wanted));
-        while (left != 0 && !atomic_load(&killer->ends)) {
-            for (unsigned i = 0; i < GUESTS; i++)
-                if ((left & (1u << i)) && kill_guest(killer, i))
-                    left &= ~(1u << i);
-            (void)poll(NULL, 0, LOOK_MS);
-        }
+        kill_all(killer, victims->moments[moment % victims->moments_count]);
         if (atomic_load(&killer->ends))
             break;
     }

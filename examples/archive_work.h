@@ -14,7 +14,7 @@
 
 /* Shared by the threads of a run. Workers and the killer write the counters, and all read them. */
 struct archive_run {
-    struct rapahub_host *host;
+    struct archive_way way;
     struct rapahub_container_id kv, codec;
     struct archive_files files;
     atomic_uint_fast64_t deadline_ns; /* brought forward by an interrupt */
@@ -28,6 +28,7 @@ struct archive_run {
     atomic_uint_fast64_t wrong;   /* pieces that came back different */
     atomic_uint_fast64_t failed;  /* calls that failed for good */
     atomic_uint kills;
+    atomic_uint_fast64_t answered_ns; /* when the last call was answered */
 };
 
 struct archive_worker {
