@@ -20,7 +20,7 @@ static struct rapahub_string own_text(int status)
 void guest_answer_failure(struct guest *guest, int status, struct guest_answer *answer)
 {
     const struct hub_request *request = guest->frame->request;
-    size_t room = hub_link_limits(guest->connection.link)->payload_max - FAILURE_HEAD;
+    size_t room = hub_link_limits(guest->attach.connection.link)->payload_max - FAILURE_HEAD;
     char *text = (char *)guest->scratch;
 
     if (status == -ECANCELED && hub_request_is_cancelled(request)) {
@@ -41,7 +41,8 @@ void guest_answer_failure(struct guest *guest, int status, struct guest_answer *
 
 void guest_answer_start(const struct guest *guest, struct hub_writer *writer)
 {
-    hub_writer_init(writer, guest->scratch, hub_link_limits(guest->connection.link)->payload_max);
+    hub_writer_init(writer, guest->scratch,
+                    hub_link_limits(guest->attach.connection.link)->payload_max);
 }
 
 /* A result that no message can carry is answered as too large. */

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attach: makes an attached link from the ticket on the command line, or from the path of a
- * segment, and closes it again. Serving thread. */
+/* attach: what a guest does with its end of a link: hub/connection/attach.h opens it. Serving
+ * thread. */
 #ifndef GUEST_SDK_ATTACH_H
 #define GUEST_SDK_ATTACH_H
 
 #include "guest-sdk/guest_state.h"
 
-/* Reads the ticket, maps and checks the segment, and attaches to the entry; without a ticket, to
- * the first Empty entry. Errors: RAPAHUB_EFORMAT if the ticket or the segment is not valid,
- * RAPAHUB_ESTALE if the entry is not reserved for this process, RAPAHUB_EDIED if the host is
- * already gone, and those of hub_anonymous_enter. r[impl shm.spawn.guest-init]
- * r[impl shm.guest.attach] */
+/* Reads the ticket in the arguments, and attaches. RAPAHUB_EFORMAT if there is none, or it is not
+ * valid; else the errors of hub_attach_open. */
 int guest_attach_open(struct guest *guest, int argc, char **argv);
 
 /* Unmaps the segment and closes all descriptors. From then on this process writes nothing there. A

@@ -17,19 +17,19 @@ static inline void guest_frame_enter(struct guest *guest, struct guest_frame *fr
     frame->lends = false;
     frame->loan.data = NULL;
     guest->frame = frame;
-    guest_heartbeat_run(&guest->heartbeat, request->id);
-    frame->stage = guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_RUNS);
+    hub_heartbeat_run(&guest->heartbeat, request->id);
+    frame->stage = hub_heartbeat_enter(&guest->heartbeat, HUB_HEARTBEAT_RUNS);
 }
 
 /* For the outermost request the loop sets the stage itself after the answer. */
 static inline void guest_frame_leave(struct guest *guest, struct guest_frame *frame)
 {
     if (frame->loan.data)
-        hub_loan_drop(guest->connection.link, &frame->loan);
+        hub_loan_drop(guest->attach.connection.link, &frame->loan);
     guest->frame = frame->outer;
     if (frame->outer) {
-        guest_heartbeat_run(&guest->heartbeat, frame->outer->request->id);
-        (void)guest_heartbeat_enter(&guest->heartbeat, frame->stage);
+        hub_heartbeat_run(&guest->heartbeat, frame->outer->request->id);
+        (void)hub_heartbeat_enter(&guest->heartbeat, frame->stage);
     }
     if (frame->arena.blocks)
         guest_arena_fini(&frame->arena);

@@ -62,7 +62,7 @@ static int open_file(struct guest *guest, int argc, char **argv, const char **na
 static int load_module(struct guest *guest, int argc, char **argv)
 {
     const char **plain = plain_signatures(argc, argv);
-    OWN(hub_fd) int file = guest->file >= 0 ? TAKE(guest->file) : TAKE(guest->ticket.module);
+    OWN(hub_fd) int file = guest->file >= 0 ? TAKE(guest->file) : TAKE(guest->attach.ticket.module);
     int r;
 
     if (!plain)
@@ -71,26 +71,27 @@ static int load_module(struct guest *guest, int argc, char **argv)
         r = rapahub_fail(RAPAHUB_EFORMAT, "shm.spawn.args", "the ticket names no module");
     else
         r = guest_load_open(&guest->module, file,
-                            guest->ticket.name ? guest->ticket.name : "the module", plain);
+                            guest->attach.ticket.name ? guest->attach.ticket.name : "the module",
+                            plain);
     free(plain);
     return r;
 }
 
 static int prepare(struct guest *guest, int argc, char **argv, const struct rapahub_chimod *chimod)
 {
-    const struct guest_heartbeat_order heart = {
-        .entry = guest->view.entry,
-        .epoch = guest->epoch,
-        .link = guest->connection.link,
-        .served = guest->connection.served,
-        .interval_ns = hub_link_limits(guest->connection.link)->heartbeat_ns,
+    const struct hub_heartbeat_order heart = {
+        .entry = guest->attach.view.entry,
+        .epoch = guest->attach.epoch,
+        .link = guest->attach.connection.link,
+        .served = guest->attach.connection.served,
+        .interval_ns = hub_link_limits(guest->attach.connection.link)->heartbeat_ns,
         .on_end = guest_last_words_of_thread,
         .user = guest};
     int r = guest_containers_init(&guest->containers);
 
     if (r == 0)
-        r = guest_heartbeat_start(&guest->heartbeat, &heart);
-    guest->scratch = malloc(hub_link_limits(guest->connection.link)->payload_max);
+        r = hub_heartbeat_start(&guest->heartbeat, &heart);
+    guest->scratch = malloc(hub_link_limits(guest->attach.connection.link)->payload_max);
     if (r == 0 && !guest->scratch)
         r = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for answers");
     if (r < 0)
@@ -122,7 +123,7 @@ static int give_up(struct guest *guest, int code)
 
     tell(code);
     snprintf(reason, sizeof reason, "start: %d %s", code, text_of(code));
-    hub_link_say_goodbye(guest->connection.link, "", reason);
+    hub_link_say_goodbye(guest->attach.connection.link, "", reason);
     guest_serve_leave(guest);
     return RAPAHUB_GUEST_FAILED;
 }
@@ -162,7 +163,7 @@ static int serve_guarded(struct guest *guest, int argc, char **argv,
 static int refuse(const struct guest *guest, int code)
 {
     tell(code);
-    if (!guest->ticket.hub_path && code == RAPAHUB_EFORMAT)
+    if (!guest->attach.ticket.hub_path && code == RAPAHUB_EFORMAT)
         return RAPAHUB_GUEST_USAGE;
     return code == RAPAHUB_EDIED ? RAPAHUB_GUEST_ORPHAN : RAPAHUB_GUEST_FAILED;
 }
@@ -184,9 +185,9 @@ int rapahub_guest_run(int argc, char **argv, const struct rapahub_chimod *chimod
     if (r == 0)
         r = guest_attach_open(guest, argc, argv);
     if (r == 0 && name)
-        guest->ticket.name = name;
+        guest->attach.ticket.name = name;
     status = r < 0 ? refuse(guest, r) : serve_guarded(guest, argc, argv, chimod);
-    guest_heartbeat_stop(&guest->heartbeat);
+    hub_heartbeat_stop(&guest->heartbeat);
     guest_current_set(NULL);
     guest_attach_close(guest);
     guest_outward_fini(guest);
@@ -209,8 +210,8 @@ void rapahub_guest_leave(const char *reason)
     guest->reason = reason;
     hub_publish(&guest->leave, 1);
     hub_publish(&guest->arrived, 1);
-    if (guest->connection.link)
-        hub_link_nudge(guest->connection.link);
+    if (guest->attach.connection.link)
+        hub_link_nudge(guest->attach.connection.link);
 }
 
 void rapahub_guest_last_words(void)
@@ -238,7 +239,7 @@ static void *lend(struct guest *guest, size_t size)
     struct guest_frame *frame = guest->frame;
 
     if (size < LOAN_LEAST || !frame->lends || frame->loan.data ||
-        hub_loan_take(guest->connection.link, size, &frame->loan) < 0)
+        hub_loan_take(guest->attach.connection.link, size, &frame->loan) < 0)
         return NULL;
     return frame->loan.data;
 }
@@ -261,6 +262,6 @@ bool rapahub_chimod_cancelled(void)
     if (!guest || !guest->frame)
         return false;
     /* No other thread receives now, so a Cancel is seen only by receiving it here. */
-    (void)hub_link_sweep(guest->connection.link, UINT32_MAX);
+    (void)hub_link_sweep(guest->attach.connection.link, UINT32_MAX);
     return hub_request_is_cancelled(guest->frame->request) || guest_serve_deserted(guest);
 }

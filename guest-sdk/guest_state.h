@@ -8,11 +8,10 @@
 
 #include "guest-sdk/containers.h"
 #include "guest-sdk/fd_store.h"
-#include "guest-sdk/heartbeat.h"
 #include "guest-sdk/load.h"
 #include "guest-sdk/response_batch.h"
-#include "hub/connection/connection.h"
-#include "hub/wire/ticket.h"
+#include "hub/connection/attach.h"
+#include "hub/connection/heartbeat.h"
 
 #define GUEST_DEPTH_MAX 32 /* limit of outward calls that wait at once, one inside the other */
 
@@ -28,9 +27,9 @@ struct guest_frame {
     struct guest_container *container; /* NULL: the request is the host's own */
     const char *method;
     struct guest_arena arena;
-    bool lends;                       /* the result is bytes, so a loan may hold them */
-    struct hub_loan loan;             /* memory for the result in a slot; data NULL: none */
-    enum guest_heartbeat_stage stage; /* the loop's stage before the request */
+    bool lends;                     /* the result is bytes, so a loan may hold them */
+    struct hub_loan loan;           /* memory for the result in a slot; data NULL: none */
+    enum hub_heartbeat_stage stage; /* the loop's stage before the request */
 };
 
 /* Cached state for the next small call of a method of bytes: see raw_method.h. */
@@ -42,14 +41,9 @@ struct guest_raw {
 };
 
 struct guest {
-    struct hub_ticket ticket; /* without a ticket the peer is known only after attaching */
-    int file;                 /* the module's file, if there is no ticket; -1: none */
-    struct hub_segment *segment;
-    struct hub_segment_view view;
-    struct hub_slots pool;
-    struct hub_connection connection;
-    uint32_t epoch;
-    struct guest_heartbeat heartbeat;
+    struct hub_attach attach;
+    int file; /* the module's file, if there is no ticket; -1: none */
+    struct hub_heartbeat heartbeat;
     struct guest_response_batch hold;
     struct guest_fd_store keep;
     struct guest_module module;

@@ -40,7 +40,7 @@ static int take_last(struct order *order, const struct rapahub_type *type, void 
 /* Returns the size in bytes of a piece of a state or of the list of methods. */
 static size_t piece_size(const struct guest *guest)
 {
-    size_t room = hub_link_limits(guest->connection.link)->payload_max;
+    size_t room = hub_link_limits(guest->attach.connection.link)->payload_max;
 
     room = room > 2 * PIECE_ROOM ? room - PIECE_ROOM : room / 2;
     return room < HUB_LIFECYCLE_PIECE ? room : HUB_LIFECYCLE_PIECE;

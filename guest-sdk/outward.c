@@ -137,7 +137,7 @@ static bool has_news(void *user)
     struct operation *operation = user;
 
     return hub_load_relaxed(&operation->guest->arrived) != 0 ||
-           hub_calls_ended(operation->guest->connection.calls, operation->number);
+           hub_calls_ended(operation->guest->attach.connection.calls, operation->number);
 }
 
 /* Waits for the answer. Meanwhile it serves requests of this chain; all others stay in the queue.
@@ -147,17 +147,18 @@ static int wait_for_answer(struct operation *operation)
     struct guest *guest = operation->guest;
     int r;
 
-    while ((r = hub_calls_wait(guest->connection.calls, operation->number, true)) == -EAGAIN) {
+    while ((r = hub_calls_wait(guest->attach.connection.calls, operation->number, true)) ==
+           -EAGAIN) {
         const struct hub_link_until until = {
             .done = has_news,
             .user = operation,
             .stage = HUB_WAIT_SLEEP,
-            .deadline_ns = hub_call_deadline_of(guest->connection.calls, operation->number)};
+            .deadline_ns = hub_call_deadline_of(guest->attach.connection.calls, operation->number)};
 
         hub_store_relaxed(&guest->arrived, 0);
         if (!guest_serve_one(guest, is_ours) &&
-            !hub_calls_ended(guest->connection.calls, operation->number))
-            (void)hub_link_wait(guest->connection.link, &until);
+            !hub_calls_ended(guest->attach.connection.calls, operation->number))
+            (void)hub_link_wait(guest->attach.connection.link, &until);
     }
     hub_store_relaxed(&guest->arrived, 1); /* other requests may have come meanwhile */
     return r;
@@ -191,8 +192,8 @@ static int call_directly(struct operation *operation, struct rapahub_bytes paylo
         !hub_responses_reserve(operation->answer, HUB_INLINE_SIZE, HUB_RAW_RESPONSE_PHASE))
         return -EAGAIN;
     order.small = operation->answer->data;
-    hub_link_push(operation->guest->connection.link);
-    end = hub_direct_call(operation->guest->connection.calls, &parts, &order, false);
+    hub_link_push(operation->guest->attach.connection.link);
+    end = hub_direct_call(operation->guest->attach.connection.calls, &parts, &order, false);
     if (end.outcome == HUB_DIRECT_ANSWERED)
         operation->answer->size = (uint32_t)end.of;
     if (end.outcome == HUB_DIRECT_SENT)
@@ -208,7 +209,7 @@ static int begin(struct operation *operation, struct rapahub_bytes payload)
         .deadline_ns = deadline_of(operation),
         .answer = operation->answer,
         .channels = operation->streams ? hub_streams_channels(operation->streams) : NULL};
-    int r = hub_calls_begin(operation->guest->connection.calls, &call, &operation->number);
+    int r = hub_calls_begin(operation->guest->attach.connection.calls, &call, &operation->number);
 
     if (r == 0 && operation->streams)
         hub_streams_begin(operation->streams, operation->number);
@@ -217,15 +218,15 @@ static int begin(struct operation *operation, struct rapahub_bytes payload)
 
 static int send_and_wait(struct operation *operation, struct rapahub_bytes payload)
 {
-    struct guest_heartbeat *heartbeat = &operation->guest->heartbeat;
-    enum guest_heartbeat_stage stage = guest_heartbeat_enter(heartbeat, GUEST_HEARTBEAT_WAITS);
+    struct hub_heartbeat *heartbeat = &operation->guest->heartbeat;
+    enum hub_heartbeat_stage stage = hub_heartbeat_enter(heartbeat, HUB_HEARTBEAT_WAITS);
     int r = operation->streams ? -EAGAIN : call_directly(operation, payload);
 
     if (r == -EAGAIN)
         r = begin(operation, payload);
     if (r == 1)
         r = wait_for_answer(operation);
-    (void)guest_heartbeat_enter(heartbeat, stage);
+    (void)hub_heartbeat_enter(heartbeat, stage);
     return r;
 }
 
@@ -242,7 +243,7 @@ static bool is_good(const struct hub_answer *answer)
  * one of the caller's own streams fail, the failure of the stream is returned. */
 static int stream_and_wait(struct operation *operation, struct rapahub_bytes payload)
 {
-    const struct hub_streams_order order = {.connection = &operation->guest->connection,
+    const struct hub_streams_order order = {.connection = &operation->guest->attach.connection,
                                             .marks = operation->marks,
                                             .arguments = payload,
                                             .deadline_ns = deadline_of(operation),

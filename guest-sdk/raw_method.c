@@ -74,22 +74,22 @@ static void enter(struct guest *guest, struct guest_container *container,
     frame->container = container;
     hub_fence_for_signals(); /* last_words reads the frame in a signal handler */
     guest->frame = frame;
-    guest_heartbeat_run(&guest->heartbeat, request->id);
-    (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_RUNS);
+    hub_heartbeat_run(&guest->heartbeat, request->id);
+    (void)hub_heartbeat_enter(&guest->heartbeat, HUB_HEARTBEAT_RUNS);
 }
 
 static __attribute__((noinline)) void leave(struct guest *guest)
 {
     guest->frame = NULL;
     if (guest->raw.frame.loan.data)
-        hub_loan_drop(guest->connection.link, &guest->raw.frame.loan);
+        hub_loan_drop(guest->attach.connection.link, &guest->raw.frame.loan);
     guest->raw.frame.loan.data = NULL;
     guest_arena_fini(&guest->raw.frame.arena);
 }
 
 static bool waits(const struct guest *guest)
 {
-    return guest->hold.held != 0 || hub_direct_serve_waits(guest->connection.served);
+    return guest->hold.held != 0 || hub_direct_serve_waits(guest->attach.connection.served);
 }
 
 static inline __attribute__((always_inline)) enum guest_raw_end run(
@@ -105,10 +105,10 @@ static inline __attribute__((always_inline)) enum guest_raw_end run(
     rapahub_clear_error();
     status = guest->raw.function(container->self, in, &result);
     guest->raw.frame.container->open--;
-    (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_EXCUSED);
+    (void)hub_heartbeat_enter(&guest->heartbeat, HUB_HEARTBEAT_EXCUSED);
     more = in_line && guest_serve_end_hold(guest, request);
     if (status == 0 && !guest->raw.frame.loan.data &&
-        hub_direct_serve_bytes(guest->connection.served, result, more)) {
+        hub_direct_serve_bytes(guest->attach.connection.served, result, more)) {
         guest->frame = NULL;
         if (guest->raw.frame.arena.blocks)
             guest_arena_fini(&guest->raw.frame.arena);
@@ -135,7 +135,7 @@ static __attribute__((noinline)) bool is_let_in(const struct guest *guest,
                                                 const struct guest_container *container)
 {
     return container->gate == GUEST_CONTAINER_LEASED &&
-           !hub_lease_is_over(&guest->view.header->lease);
+           !hub_lease_is_over(&guest->attach.view.header->lease);
 }
 
 enum guest_raw_end guest_raw_method_run(struct guest *guest, struct hub_request *request)

@@ -58,7 +58,8 @@ static bool is_refused(const struct guest *guest, const struct guest_container *
         response->kind = HUB_RESPONSE_UNKNOWN_METHOD;
         return true;
     }
-    if (container->gate != GUEST_CONTAINER_LEASED || !hub_lease_is_over(&guest->view.header->lease))
+    if (container->gate != GUEST_CONTAINER_LEASED ||
+        !hub_lease_is_over(&guest->attach.view.header->lease))
         return false;
     *response = (struct hub_response){.kind = HUB_RESPONSE_CANCELLED, .fault = HUB_FAULT_LEASE};
     return true;
@@ -148,14 +149,14 @@ static void run_any(struct guest *guest, struct guest_answer *answer)
 
 static bool waits(const struct guest *guest)
 {
-    const struct hub_inbound_calls *served = guest->connection.served;
+    const struct hub_inbound_calls *served = guest->attach.connection.served;
 
     return hub_direct_serve_waits(served) || hub_inbound_calls_waits(served);
 }
 
 bool guest_serve_begin_hold(struct guest *guest, const struct hub_request *request)
 {
-    const struct hub_connection *connection = &guest->connection;
+    const struct hub_connection *connection = &guest->attach.connection;
 
     if (guest->frame || (guest->hold.held == 0 && !waits(guest)))
         return false;
@@ -179,9 +180,9 @@ __attribute__((noinline)) void guest_serve_request(struct guest *guest, struct h
     guest_answer_init(&answer);
     guest_frame_enter(guest, &frame, request);
     run_any(guest, &answer);
-    (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_EXCUSED);
+    (void)hub_heartbeat_enter(&guest->heartbeat, HUB_HEARTBEAT_EXCUSED);
     answer.body.more = in_line && guest_serve_end_hold(guest, request);
-    (void)hub_inbound_calls_answer_parts(guest->connection.served, request, &answer.response,
+    (void)hub_inbound_calls_answer_parts(guest->attach.connection.served, request, &answer.response,
                                          &answer.body);
     guest_frame_leave(guest, &frame);
 }
@@ -196,14 +197,15 @@ __attribute__((noinline)) void guest_serve_answer_bytes(struct guest *guest, int
         guest_answer_failure(guest, status, &answer);
     else
         guest_answer_bytes(guest->frame, &result, &answer);
-    (void)hub_inbound_calls_answer_parts(guest->connection.served, guest->frame->request,
+    (void)hub_inbound_calls_answer_parts(guest->attach.connection.served, guest->frame->request,
                                          &answer.response, &answer.body);
 }
 
 bool guest_serve_one(struct guest *guest,
                      bool (*may)(void *user, const struct hub_request *request))
 {
-    struct hub_request *request = hub_inbound_calls_next(guest->connection.served, may, guest);
+    struct hub_request *request =
+        hub_inbound_calls_next(guest->attach.connection.served, may, guest);
 
     if (request)
         guest_serve_request(guest, request);
@@ -219,15 +221,15 @@ bool guest_serve_queued(struct guest *guest)
     bool served = false;
 
     hub_store_relaxed(&guest->arrived, 0);
-    while (hub_link_ours(guest->connection.link) && guest_serve_one(guest, NULL))
+    while (hub_link_ours(guest->attach.connection.link) && guest_serve_one(guest, NULL))
         served = true;
-    hub_link_push(guest->connection.link);
+    hub_link_push(guest->attach.connection.link);
     return served;
 }
 
 bool guest_serve_deserted(const struct guest *guest)
 {
-    const struct hub_link *link = guest->connection.link;
+    const struct hub_link *link = guest->attach.connection.link;
 
     return hub_link_closed(link) || hub_link_host_left(link) || hub_observe(&guest->goodbye) != 0;
 }
@@ -248,9 +250,9 @@ static bool is_lost(const struct hub_link *link)
  * empty. */
 static bool settle(struct guest *guest)
 {
-    struct hub_link *link = guest->connection.link;
+    struct hub_link *link = guest->attach.connection.link;
 
-    (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_WORKS);
+    (void)hub_heartbeat_enter(&guest->heartbeat, HUB_HEARTBEAT_WORKS);
     (void)hub_link_sweep(link, UINT32_MAX);
     (void)guest_serve_queued(guest);
     return is_lost(link) || hub_link_quiet(link);
@@ -263,9 +265,9 @@ static void settle_all(struct guest *guest)
     uint64_t deadline = hub_clock_after(LEAVE_PATIENCE);
 
     while (!settle(guest) && hub_clock_left(deadline) != 0) {
-        struct pollfd bell = {.fd = guest->ticket.doorbell, .events = POLLIN};
+        struct pollfd bell = {.fd = guest->attach.ticket.doorbell, .events = POLLIN};
 
-        if (poll(&bell, 1, 1) > 0 && !hub_link_hear(guest->connection.link))
+        if (poll(&bell, 1, 1) > 0 && !hub_link_hear(guest->attach.connection.link))
             break;
     }
 }
@@ -274,7 +276,7 @@ static void settle_all(struct guest *guest)
  * not waited for. */
 static void drain(struct guest *guest)
 {
-    struct hub_link *link = guest->connection.link;
+    struct hub_link *link = guest->attach.connection.link;
     uint64_t deadline = hub_clock_after(LEAVE_PATIENCE);
 
     do
@@ -287,7 +289,7 @@ static void drain(struct guest *guest)
  * after it nothing is read or written. r[impl shm.guest.detach] r[impl shm.goodbye.guest] */
 void guest_serve_leave(struct guest *guest)
 {
-    struct hub_link *link = guest->connection.link;
+    struct hub_link *link = guest->attach.connection.link;
 
     if (!hub_link_closed(link)) {
         drain(guest);
@@ -307,10 +309,10 @@ static int await_ready(struct guest *guest, const struct hub_call *call)
     struct hub_response response;
     struct hub_reader reader;
     uint64_t number;
-    int r = hub_calls_begin(guest->connection.calls, call, &number);
+    int r = hub_calls_begin(guest->attach.connection.calls, call, &number);
 
     if (r == 0)
-        r = hub_calls_wait(guest->connection.calls, number, false);
+        r = hub_calls_wait(guest->attach.connection.calls, number, false);
     if (r < 0)
         return r;
     hub_reader_init(&reader, call->answer->data, call->answer->size);
@@ -337,7 +339,8 @@ int guest_serve_announce(struct guest *guest)
     struct hub_writer writer;
     int r;
 
-    hub_writer_init(&writer, guest->scratch, hub_link_limits(guest->connection.link)->payload_max);
+    hub_writer_init(&writer, guest->scratch,
+                    hub_link_limits(guest->attach.connection.link)->payload_max);
     hub_writer_byte(&writer, 0); /* no metadata */
     hub_payload_put(&writer, &rapahub_type_hub_ready, &ready);
     call.payload.head = (struct rapahub_bytes){guest->scratch, writer.size};

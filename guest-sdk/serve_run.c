@@ -19,7 +19,7 @@ static bool has_arrived(void *user)
 
 static int exit_status(const struct guest *guest)
 {
-    const struct hub_link *link = guest->connection.link;
+    const struct hub_link *link = guest->attach.connection.link;
 
     switch (hub_link_cause(link)) {
     case 0:
@@ -59,17 +59,17 @@ static void wait_for_requests(struct guest *guest, struct slice *slice)
 
     slice->peeks = !slice->peeks;
 
-    if (hub_link_wait(guest->connection.link, &until) != -ETIMEDOUT) {
+    if (hub_link_wait(guest->attach.connection.link, &until) != -ETIMEDOUT) {
         slice->busy = true;
         return;
     }
     if (!slice->busy) {
-        hub_link_rest(guest->connection.link);
-        hub_connection_trim(&guest->connection, true);
+        hub_link_rest(guest->attach.connection.link);
+        hub_connection_trim(&guest->attach.connection, true);
         until.idle = true;
         do
             until.deadline_ns = hub_clock_after(IDLE_LONG);
-        while (hub_link_wait(guest->connection.link, &until) == -ETIMEDOUT &&
+        while (hub_link_wait(guest->attach.connection.link, &until) == -ETIMEDOUT &&
                !guest_serve_over(guest));
     }
     begin_slice(slice);
@@ -78,9 +78,9 @@ static void wait_for_requests(struct guest *guest, struct slice *slice)
 /* A host that withdrew the entry without a goodbye has given up this guest. */
 static bool is_orphan(const struct guest *guest)
 {
-    return hub_link_host_left(guest->connection.link) &&
-           hub_observe(&guest->view.header->host_goodbye) == 0 &&
-           hub_observe(&guest->goodbye) == 0 && !hub_link_closed(guest->connection.link);
+    return hub_link_host_left(guest->attach.connection.link) &&
+           hub_observe(&guest->attach.view.header->host_goodbye) == 0 &&
+           hub_observe(&guest->goodbye) == 0 && !hub_link_closed(guest->attach.connection.link);
 }
 
 static __attribute__((noinline)) bool is_over(const struct guest *guest)
@@ -99,7 +99,7 @@ static __attribute__((flatten)) bool serve_directly(struct guest *guest)
     uint32_t count = 0;
 
     do {
-        struct hub_request *request = hub_direct_serve_next(guest->connection.served);
+        struct hub_request *request = hub_direct_serve_next(guest->attach.connection.served);
 
         if (!request)
             return count > 0;
@@ -123,7 +123,7 @@ int guest_serve_run(struct guest *guest)
             slice.busy = slice.peeks = true;
             continue;
         }
-        (void)guest_heartbeat_enter(&guest->heartbeat, GUEST_HEARTBEAT_WAITS);
+        (void)hub_heartbeat_enter(&guest->heartbeat, HUB_HEARTBEAT_WAITS);
         if (!guest_serve_over(guest))
             wait_for_requests(guest, &slice);
     }

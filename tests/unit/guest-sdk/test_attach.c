@@ -38,10 +38,10 @@ static void a_ticket_makes_an_attached_link(void **state)
     reserve(&hosted);
     assert_int_equal(attach(&hosted), 0);
     assert_int_equal(hub_observe(&hosted.pair.host.view.entry->state), HUB_PEER_ATTACHED);
-    assert_int_equal(guest.epoch, hosted.pair.epoch);
+    assert_int_equal(guest.attach.epoch, hosted.pair.epoch);
     bell = (struct pollfd){.fd = hosted.pair.host.doorbell, .events = POLLIN};
     assert_int_equal(poll(&bell, 1, 0), 1); /* so that a host that sleeps looks */
-    assert_true(fcntl(guest.ticket.doorbell, F_GETFD) & FD_CLOEXEC);
+    assert_true(fcntl(guest.attach.ticket.doorbell, F_GETFD) & FD_CLOEXEC);
     assert_true(guest.next_chain != 0 && guest.next_chain >> 42 == 0); /* six bytes */
     detach(&hosted);
 }
@@ -55,7 +55,7 @@ static void without_a_ticket_nothing_is_touched(void **state)
     reserve(&hosted);
     hosted.count = 3; /* no doorbell */
     assert_int_equal(attach(&hosted), RAPAHUB_EFORMAT);
-    assert_int_equal(guest.ticket.peer, 0);
+    assert_int_equal(guest.attach.ticket.peer, 0);
     assert_int_equal(hub_observe(&hosted.pair.host.view.entry->state), HUB_PEER_RESERVED);
     guest_attach_close(&guest);
     hosted_release(&hosted);
@@ -124,13 +124,13 @@ static void a_path_alone_takes_an_empty_entry(void **state)
     hosted_reserve(&hosted, &limits);
     hosted.count = 2;
     assert_int_equal(attach(&hosted), 0);
-    assert_int_equal(guest.ticket.peer, 2);
-    assert_int_equal(guest.ticket.doorbell, -1);
-    assert_int_equal(guest.epoch, 1);
-    assert_int_equal(hub_observe(&guest.view.entry->state), HUB_PEER_ATTACHED);
-    assert_int_equal(hub_load_relaxed(&guest.view.entry->guest_wait) & 0xff,
+    assert_int_equal(guest.attach.ticket.peer, 2);
+    assert_int_equal(guest.attach.ticket.doorbell, -1);
+    assert_int_equal(guest.attach.epoch, 1);
+    assert_int_equal(hub_observe(&guest.attach.view.entry->state), HUB_PEER_ATTACHED);
+    assert_int_equal(hub_load_relaxed(&guest.attach.view.entry->guest_wait) & 0xff,
                      HUB_WAIT_PART | HUB_WAIT_LOCKED);
-    hub_link_leave(guest.connection.link);
+    hub_link_leave(guest.attach.connection.link);
     close(hosted.pair.guest.doorbell);
     detach(&hosted);
 }

@@ -110,7 +110,7 @@ static int rig_tell(struct rig *rig, enum hub_lifecycle_method method, const voi
     assert_int_equal(order.failure, 0);
     hub_reader_init(&reader, rig->message, order.size);
     hub_writer_init(&rig->writer, rig->result,
-                    hub_link_limits(rig->guest.connection.link)->payload_max);
+                    hub_link_limits(rig->guest.attach.connection.link)->payload_max);
     r = guest_lifecycle_run(&rig->guest, method, &reader, &rig->writer);
     rig->undecoded = reader.failure;
     hub_reader_init(&rig->reader, rig->result, rig->writer.size);

@@ -4,8 +4,8 @@
 
 #include <rapahub/error.h>
 
-#include "guest-sdk/heartbeat.h"
 #include "hub/base/clock.h"
+#include "hub/connection/heartbeat.h"
 #include "tests/support/leak.h"
 #include "tests/support/process.h"
 #include "tests/support/testing.h"
@@ -15,7 +15,7 @@
 #define SILENCE  (8 * INTERVAL) /* long enough for many beats */
 
 struct heart {
-    struct guest_heartbeat heartbeat;
+    struct hub_heartbeat heartbeat;
     struct hub_peer_entry entry;
     struct hub_inbound_calls *served; /* knows which requests were cancelled; NULL: none */
     uint64_t before;
@@ -23,14 +23,14 @@ struct heart {
 
 static int start(struct heart *heart, uint64_t interval_ns)
 {
-    const struct guest_heartbeat_order order = {
+    const struct hub_heartbeat_order order = {
         .entry = &heart->entry, .epoch = 3, .served = heart->served, .interval_ns = interval_ns};
 
     memset(&heart->heartbeat, 0, sizeof heart->heartbeat);
     memset(&heart->entry, 0, sizeof heart->entry);
     hub_store_relaxed(&heart->entry.state, HUB_PEER_ATTACHED);
     hub_store_relaxed(&heart->entry.epoch, 3);
-    return guest_heartbeat_start(&heart->heartbeat, &order);
+    return hub_heartbeat_start(&heart->heartbeat, &order);
 }
 
 static bool went_on(void *user)
@@ -76,7 +76,7 @@ static void it_writes_the_monotonic_time_again_and_again(void **state)
     assert_true(process_until(went_on, &heart, SOON));
     assert_beats(&heart);
     assert_true(beat_of(&heart) <= hub_clock_now());
-    guest_heartbeat_stop(&heart.heartbeat);
+    hub_heartbeat_stop(&heart.heartbeat);
     leak_assert_none(leak);
 }
 
@@ -99,7 +99,7 @@ static void beats_are_half_an_interval_apart(void **state)
             count += beat_of(&heart) != last;
         most = count > most ? count : most;
     }
-    guest_heartbeat_stop(&heart.heartbeat);
+    hub_heartbeat_stop(&heart.heartbeat);
     assert_in_range(most, 8, 13); /* of 12 intervals; one beat an interval would be 6 */
 }
 
@@ -112,7 +112,7 @@ static void an_interval_beyond_all_bounds_is_an_hour(void **state)
     assert_int_equal(start(&heart, UINT64_MAX), 0);
     assert_true(process_until(went_on, &heart, SOON));
     assert_true(heart.heartbeat.interval_ns == 3600 * HUB_SECOND);
-    guest_heartbeat_stop(&heart.heartbeat);
+    hub_heartbeat_stop(&heart.heartbeat);
 }
 
 /* ---- the reasons for a beat ---- */
@@ -124,11 +124,11 @@ static void a_loop_that_takes_no_step_has_no_heart(void **state)
 
     (void)state;
     assert_int_equal(start(&heart, INTERVAL), 0);
-    (void)guest_heartbeat_enter(&heart.heartbeat, GUEST_HEARTBEAT_WORKS);
+    (void)hub_heartbeat_enter(&heart.heartbeat, HUB_HEARTBEAT_WORKS);
     assert_silent(&heart);
-    (void)guest_heartbeat_enter(&heart.heartbeat, GUEST_HEARTBEAT_WORKS);
+    (void)hub_heartbeat_enter(&heart.heartbeat, HUB_HEARTBEAT_WORKS);
     assert_true(process_until(went_on, &heart, SOON));
-    guest_heartbeat_stop(&heart.heartbeat);
+    hub_heartbeat_stop(&heart.heartbeat);
 }
 
 /* r[verify shm.crash.heartbeat] */
@@ -138,13 +138,13 @@ static void a_loop_that_sleeps_over_its_messages_has_no_heart(void **state)
 
     (void)state;
     assert_int_equal(start(&heart, INTERVAL), 0);
-    (void)guest_heartbeat_enter(&heart.heartbeat, GUEST_HEARTBEAT_WAITS);
+    (void)hub_heartbeat_enter(&heart.heartbeat, HUB_HEARTBEAT_WAITS);
     assert_beats(&heart);
     hub_publish(&heart.entry.host_to_guest_head, 1);
     assert_silent(&heart);
     hub_publish(&heart.entry.host_to_guest_tail, 1);
     assert_beats(&heart);
-    guest_heartbeat_stop(&heart.heartbeat);
+    hub_heartbeat_stop(&heart.heartbeat);
 }
 
 /* A request as it comes from the host, taken to be run. */
@@ -186,23 +186,23 @@ static void a_method_has_a_heart_while_somebody_waits_for_it(void **state)
     (void)take_request(heart.served, 7);
     (void)take_request(heart.served, 9);
     assert_int_equal(start(&heart, INTERVAL), 0);
-    guest_heartbeat_run(&heart.heartbeat, 9);
-    assert_int_equal(guest_heartbeat_enter(&heart.heartbeat, GUEST_HEARTBEAT_RUNS),
-                     GUEST_HEARTBEAT_EXCUSED);
+    hub_heartbeat_run(&heart.heartbeat, 9);
+    assert_int_equal(hub_heartbeat_enter(&heart.heartbeat, HUB_HEARTBEAT_RUNS),
+                     HUB_HEARTBEAT_EXCUSED);
     start_ns = hub_clock_now();
-    while (hub_clock_now() - start_ns < 2 * GUEST_HEARTBEAT_PATIENCE * INTERVAL)
+    while (hub_clock_now() - start_ns < 2 * HUB_HEARTBEAT_PATIENCE * INTERVAL)
         assert_beats(&heart);
     hub_inbound_calls_cancel(heart.served, 7); /* another one */
     start_ns = hub_clock_now();
-    while (hub_clock_now() - start_ns < 2 * GUEST_HEARTBEAT_PATIENCE * INTERVAL)
+    while (hub_clock_now() - start_ns < 2 * HUB_HEARTBEAT_PATIENCE * INTERVAL)
         assert_beats(&heart);
     hub_inbound_calls_cancel(heart.served, 9);
     assert_beats(&heart); /* it may still notice */
     assert_falls_silent(&heart);
-    assert_int_equal(guest_heartbeat_enter(&heart.heartbeat, GUEST_HEARTBEAT_WAITS),
-                     GUEST_HEARTBEAT_RUNS);
+    assert_int_equal(hub_heartbeat_enter(&heart.heartbeat, HUB_HEARTBEAT_WAITS),
+                     HUB_HEARTBEAT_RUNS);
     assert_beats(&heart);
-    guest_heartbeat_stop(&heart.heartbeat);
+    hub_heartbeat_stop(&heart.heartbeat);
     hub_inbound_calls_release(&heart.served);
 }
 
@@ -219,7 +219,7 @@ static void an_entry_that_is_somebody_else_s_is_not_written_to(void **state)
     hub_publish(&heart.entry.epoch, 3);
     hub_publish(&heart.entry.state, HUB_PEER_RESERVED);
     assert_silent(&heart);
-    guest_heartbeat_stop(&heart.heartbeat);
+    hub_heartbeat_stop(&heart.heartbeat);
 }
 
 /* ---- its thread ---- */
@@ -232,8 +232,8 @@ static void to_stop_does_not_wait_for_the_next_beat(void **state)
     (void)state;
     assert_int_equal(start(&heart, 3600 * HUB_SECOND), 0);
     assert_true(process_until(went_on, &heart, SOON));
-    guest_heartbeat_stop(&heart.heartbeat);
-    guest_heartbeat_stop(&heart.heartbeat);
+    hub_heartbeat_stop(&heart.heartbeat);
+    hub_heartbeat_stop(&heart.heartbeat);
     assert_true(hub_clock_now() - start_ns < 2 * SOON);
     heart.before = beat_of(&heart);
     assert_false(process_until(went_on, &heart, 20 * HUB_MILLISECOND));
@@ -246,10 +246,10 @@ static void without_an_interval_there_is_no_thread(void **state)
     (void)state;
     assert_int_equal(start(&heart, 0), 0);
     assert_false(heart.heartbeat.runs);
-    guest_heartbeat_run(&heart.heartbeat, 3);
-    assert_int_equal(guest_heartbeat_enter(&heart.heartbeat, GUEST_HEARTBEAT_RUNS),
-                     GUEST_HEARTBEAT_EXCUSED);
-    guest_heartbeat_stop(&heart.heartbeat);
+    hub_heartbeat_run(&heart.heartbeat, 3);
+    assert_int_equal(hub_heartbeat_enter(&heart.heartbeat, HUB_HEARTBEAT_RUNS),
+                     HUB_HEARTBEAT_EXCUSED);
+    hub_heartbeat_stop(&heart.heartbeat);
     assert_int_equal(beat_of(&heart), 0);
 }
 
@@ -271,7 +271,7 @@ static void signals_stay_with_the_serving_thread(void **state)
     sigpending(&pending);
     assert_true(sigismember(&pending, SIGUSR1));
     sigwaitinfo(&usr1, NULL);
-    guest_heartbeat_stop(&heart.heartbeat);
+    hub_heartbeat_stop(&heart.heartbeat);
     pthread_sigmask(SIG_SETMASK, &before, &after);
     assert_false(sigismember(&after, SIGTERM));
 }

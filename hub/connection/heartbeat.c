@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "guest-sdk/heartbeat.h"
+#include "hub/connection/heartbeat.h"
 
 #include <errno.h>
 #include <time.h>
@@ -17,14 +17,14 @@
 
 /* Both indices are in shared memory, so no lock of the link is needed. The loop publishes all that
  * it received before it sleeps. */
-static bool has_unread(const struct guest_heartbeat *heartbeat)
+static bool has_unread(const struct hub_heartbeat *heartbeat)
 {
     return hub_observe(&heartbeat->entry->host_to_guest_head) !=
            hub_load_relaxed(&heartbeat->entry->host_to_guest_tail);
 }
 
 /* A message that lay in the ring at the last check still does, and the loop made no step. */
-static bool sleeps_over_messages(struct guest_heartbeat *heartbeat)
+static bool sleeps_over_messages(struct hub_heartbeat *heartbeat)
 {
     bool before = heartbeat->unread;
 
@@ -34,7 +34,7 @@ static bool sleeps_over_messages(struct guest_heartbeat *heartbeat)
 
 /* The serving thread does not receive while a method runs, so this thread must look for the
  * Cancel. */
-static bool is_waited_for(struct guest_heartbeat *heartbeat, uint64_t now)
+static bool is_waited_for(struct hub_heartbeat *heartbeat, uint64_t now)
 {
     if (heartbeat->link)
         (void)hub_link_sweep(heartbeat->link, UINT32_MAX);
@@ -45,10 +45,10 @@ static bool is_waited_for(struct guest_heartbeat *heartbeat, uint64_t now)
     }
     if (heartbeat->cancelled_ns == 0)
         heartbeat->cancelled_ns = now;
-    return now - heartbeat->cancelled_ns <= GUEST_HEARTBEAT_PATIENCE * heartbeat->interval_ns;
+    return now - heartbeat->cancelled_ns <= HUB_HEARTBEAT_PATIENCE * heartbeat->interval_ns;
 }
 
-static bool is_well(struct guest_heartbeat *heartbeat, uint64_t now)
+static bool is_well(struct hub_heartbeat *heartbeat, uint64_t now)
 {
     uint64_t pulse = hub_observe64(&heartbeat->pulse);
     bool moved = pulse != heartbeat->seen;
@@ -59,12 +59,12 @@ static bool is_well(struct guest_heartbeat *heartbeat, uint64_t now)
         heartbeat->cancelled_ns = 0;
         return true;
     }
-    switch (pulse & GUEST_HEARTBEAT_STAGES) {
-    case GUEST_HEARTBEAT_WAITS:
+    switch (pulse & HUB_HEARTBEAT_STAGES) {
+    case HUB_HEARTBEAT_WAITS:
         return !sleeps_over_messages(heartbeat);
-    case GUEST_HEARTBEAT_RUNS:
+    case HUB_HEARTBEAT_RUNS:
         return is_waited_for(heartbeat, now);
-    case GUEST_HEARTBEAT_WORKS:
+    case HUB_HEARTBEAT_WORKS:
         return false;
     default:
         return true;
@@ -73,7 +73,7 @@ static bool is_well(struct guest_heartbeat *heartbeat, uint64_t now)
 
 /* A guest that said goodbye, or whose entry belongs to another process by now, writes nothing into
  * it. r[impl hub.death.guard] */
-static bool is_ours(const struct guest_heartbeat *heartbeat)
+static bool is_ours(const struct hub_heartbeat *heartbeat)
 {
     return hub_observe_pair(&heartbeat->entry->state) == hub_peer_table_attached(heartbeat->epoch);
 }
@@ -94,7 +94,7 @@ static int lock_within(pthread_mutex_t *mutex, uint64_t span)
 
 /* Waits for the next beat. Returns early with 0 if the serving thread releases its mutex to stop
  * this thread, and with -EOWNERDEAD if it has ended. */
-static int rest(struct guest_heartbeat *heartbeat)
+static int rest(struct hub_heartbeat *heartbeat)
 {
     return lock_within(&heartbeat->serving, heartbeat->interval_ns / 2);
 }
@@ -102,7 +102,7 @@ static int rest(struct guest_heartbeat *heartbeat)
 /* r[impl supervise.thread] */
 static void *beat(void *user)
 {
-    struct guest_heartbeat *heartbeat = user;
+    struct hub_heartbeat *heartbeat = user;
     int r;
 
     do {
@@ -138,7 +138,7 @@ static void drop_mutex(pthread_mutex_t *mutex)
 }
 
 /* The new thread blocks all signals: they belong to the serving thread. */
-static int start_thread(struct guest_heartbeat *heartbeat)
+static int start_thread(struct hub_heartbeat *heartbeat)
 {
     int r;
 
@@ -152,8 +152,7 @@ static int start_thread(struct guest_heartbeat *heartbeat)
     return 0;
 }
 
-int guest_heartbeat_start(struct guest_heartbeat *heartbeat,
-                          const struct guest_heartbeat_order *order)
+int hub_heartbeat_start(struct hub_heartbeat *heartbeat, const struct hub_heartbeat_order *order)
 {
     if (order->interval_ns == 0)
         return 0;
@@ -165,11 +164,11 @@ int guest_heartbeat_start(struct guest_heartbeat *heartbeat,
         order->interval_ns < INTERVAL_MOST ? order->interval_ns : INTERVAL_MOST;
     heartbeat->on_end = order->on_end;
     heartbeat->user = order->user;
-    hub_store_relaxed64(&heartbeat->pulse, GUEST_HEARTBEAT_EXCUSED);
+    hub_store_relaxed64(&heartbeat->pulse, HUB_HEARTBEAT_EXCUSED);
     return start_thread(heartbeat);
 }
 
-void guest_heartbeat_stop(struct guest_heartbeat *heartbeat)
+void hub_heartbeat_stop(struct hub_heartbeat *heartbeat)
 {
     if (!heartbeat->runs)
         return;

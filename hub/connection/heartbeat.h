@@ -10,11 +10,11 @@
  *   - it loads the module, or the host does not receive an answer: other checks cover these.
  *
  * Otherwise it stays silent, and the host treats the guest as one without a heartbeat. If the
- * serving thread ends without guest_heartbeat_stop, even by the bare system call, the beat thread
+ * serving thread ends without hub_heartbeat_stop, even by the bare system call, the beat thread
  * reports that at once.
  */
-#ifndef GUEST_SDK_HEARTBEAT_H
-#define GUEST_SDK_HEARTBEAT_H
+#ifndef HUB_CONNECTION_HEARTBEAT_H
+#define HUB_CONNECTION_HEARTBEAT_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -23,19 +23,19 @@
 #include "hub/call/inbound_calls.h"
 #include "hub/shm/layout.h"
 
-#define GUEST_HEARTBEAT_PATIENCE 10 /* intervals that a cancelled method may run on */
+#define HUB_HEARTBEAT_PATIENCE 10 /* intervals that a cancelled method may run on */
 
 /* The activity of the serving loop. */
-enum guest_heartbeat_stage {
-    GUEST_HEARTBEAT_EXCUSED, /* loads, or waits for a host that does not read */
-    GUEST_HEARTBEAT_WAITS,   /* waits for messages */
-    GUEST_HEARTBEAT_WORKS,   /* runs its own code */
-    GUEST_HEARTBEAT_RUNS     /* runs a method */
+enum hub_heartbeat_stage {
+    HUB_HEARTBEAT_EXCUSED, /* loads, or waits for a host that does not read */
+    HUB_HEARTBEAT_WAITS,   /* waits for messages */
+    HUB_HEARTBEAT_WORKS,   /* runs its own code */
+    HUB_HEARTBEAT_RUNS     /* runs a method */
 };
 
-#define GUEST_HEARTBEAT_STAGES UINT64_C(3) /* the bits of a stage */
+#define HUB_HEARTBEAT_STAGES UINT64_C(3) /* the bits of a stage */
 
-struct guest_heartbeat {
+struct hub_heartbeat {
     pthread_t thread;
     bool runs;
     pthread_mutex_t serving; /* held by the serving thread; the kernel reports its end */
@@ -57,7 +57,7 @@ struct guest_heartbeat {
 };
 
 /* The guest that the beat belongs to. */
-struct guest_heartbeat_order {
+struct hub_heartbeat_order {
     struct hub_peer_entry *entry;
     uint32_t epoch;
     struct hub_link *link; /* received from while a method runs, so that a Cancel is seen */
@@ -72,19 +72,18 @@ struct guest_heartbeat_order {
 /* Start and stop the beat thread; the loop begins in the stage EXCUSED. Serving thread. -errno if
  * no thread can be made.
  * r[impl shm.crash.heartbeat] r[impl shm.crash.heartbeat-clock] */
-int guest_heartbeat_start(struct guest_heartbeat *heartbeat,
-                          const struct guest_heartbeat_order *order);
-void guest_heartbeat_stop(struct guest_heartbeat *heartbeat);
+int hub_heartbeat_start(struct hub_heartbeat *heartbeat, const struct hub_heartbeat_order *order);
+void hub_heartbeat_stop(struct hub_heartbeat *heartbeat);
 
 /* Enters another stage, which counts as a step, and returns the previous one. Harmless without a
  * beat thread. Serving thread. */
-static inline enum guest_heartbeat_stage guest_heartbeat_enter(struct guest_heartbeat *heartbeat,
-                                                               enum guest_heartbeat_stage stage)
+static inline enum hub_heartbeat_stage hub_heartbeat_enter(struct hub_heartbeat *heartbeat,
+                                                           enum hub_heartbeat_stage stage)
 {
     uint64_t before = hub_load_relaxed64(&heartbeat->pulse);
 
-    hub_publish64(&heartbeat->pulse, (before | GUEST_HEARTBEAT_STAGES) + 1 + stage);
-    return (enum guest_heartbeat_stage)(before & GUEST_HEARTBEAT_STAGES);
+    hub_publish64(&heartbeat->pulse, (before | HUB_HEARTBEAT_STAGES) + 1 + stage);
+    return (enum hub_heartbeat_stage)(before & HUB_HEARTBEAT_STAGES);
 }
 
 /* Records the id of the request that will run. Call it before entering that stage, and for the
@@ -94,7 +93,7 @@ static inline enum guest_heartbeat_stage guest_heartbeat_enter(struct guest_hear
  * when the id belongs to another request. That can happen only after an answer, hence after a step,
  * and at the first check after a step all that is known about the call is forgotten.
  */
-static inline void guest_heartbeat_run(struct guest_heartbeat *heartbeat, uint32_t id)
+static inline void hub_heartbeat_run(struct hub_heartbeat *heartbeat, uint32_t id)
 {
     hub_store_relaxed(&heartbeat->running, id);
 }
