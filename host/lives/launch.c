@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "host/call/streaming.h"
+#include "host/lives/endpoint.h"
 #include "host/observe/observe.h"
 #include "host/process/confinement.h"
 #include "host/process/fd_store.h"
@@ -144,36 +145,6 @@ static int make_environment(bool trusted, struct launch *launch)
 
 /* ---- memory and descriptors ---- */
 
-static int enter_group(struct host_guest *guest, struct host_life *life)
-{
-    struct host_observe *host = HOST_OBSERVE(guest->host);
-    int r = 0;
-
-    if (life->segment.trusted && HOST_PROCESS(host)->shared) {
-        life->segment.group = HOST_PROCESS(host)->shared;
-    } else {
-        const struct host_group_plan plan = {.number = HOST_PROCESS(host)->groups + 1,
-                                             .shared = life->segment.trusted};
-
-        r = host_group_create(&HOST_PROCESS(host)->options.limits, &plan, &life->segment.group);
-        if (r < 0)
-            return r;
-        host_lease_join(&HOST_PROCESS(host)->lease, life->segment.group);
-        HOST_PROCESS(host)->groups++;
-        if (life->segment.trusted)
-            HOST_PROCESS(host)->shared = life->segment.group;
-    }
-    r = host_group_enter(life->segment.group, guest->totals.lives + 1, &life->id.peer,
-                         &life->id.epoch);
-    if (r < 0)
-        return r;
-    life->segment.entered = true;
-    life->id.group = life->segment.group->number;
-    life->segment.peer_state = HUB_PEER_RESERVED;
-    hub_segment_view(life->segment.group->segment, life->id.peer, &life->segment.view);
-    return 0;
-}
-
 /* r[impl shm.doorbell.socketpair] */
 static int make_descriptors(struct host_life *life, struct launch *launch)
 {
@@ -252,32 +223,17 @@ static int start(struct host_guest *guest, struct host_life *life, const struct 
     return 0;
 }
 
-/* Twice the number of guests, as in the loop: lives that have ended may still be looked out for. */
-static int look_out(struct host_observe *host, struct host_post *post)
-{
-    int r = HOST_OWNER(host)->lookout.open
-                ? 0
-                : host_lookout_open(&HOST_OWNER(host)->lookout, HOST_OWNER(host)->loop.epoll,
-                                    2 * HOST_REGISTRY(host)->guests_max);
-
-    return r == 0 ? host_lookout_post(&HOST_OWNER(host)->lookout, post) : r;
-}
-
 static int watch(struct host_life *life)
 {
     int r;
 
     life->process.on_death = (struct host_watch){
         life->process.pidfd, HOST_SUPERVISION(life->host)->hooks->lives.on_pidfd, life, 0};
-    life->doorbell.watch = (struct host_watch){
-        life->doorbell.fd, HOST_SUPERVISION(life->host)->hooks->lives.on_bell, life, 0};
     r = host_loop_watch(life->loop, &life->process.on_death, EPOLLIN);
     if (r == 0)
-        r = host_life_listen(life);
+        r = host_endpoint_watch(life);
     if (r == 0)
         r = host_fd_store_watch(life);
-    if (r == 0)
-        r = look_out(HOST_OBSERVE(life->host), &life->post);
     return r == 0 ? host_output_watch(&life->process.output) : r;
 }
 
@@ -292,7 +248,7 @@ static int at(struct host_guest_failure *failure, const char *step, int r)
 static int build(struct host_guest *guest, struct host_life *life, struct launch *launch)
 {
     struct host_guest_failure *failure = &guest->failure;
-    int r = at(failure, "segment", enter_group(guest, life));
+    int r = at(failure, "segment", host_endpoint_enter(guest, life));
 
     if (r == 0)
         r = at(failure, "descriptors", make_descriptors(life, launch));
