@@ -17,6 +17,7 @@ static void close_group(struct host_group *group)
 static void close_process(struct host_life_process *process)
 {
     hub_fd_release(&process->pidfd);
+    hub_fd_release(&process->hangup);
     hub_fd_release(&process->output.pipes[0].watch.fd);
     hub_fd_release(&process->output.pipes[1].watch.fd);
     if (process->cgroup.open)

@@ -145,7 +145,9 @@ static int open_host(struct rapahub_host *host, const struct rapahub_host_option
         return r;
     HOST_OWNER(host)->events.on_event = HOST_PROCESS(host)->options.on_event;
     HOST_OWNER(host)->events.user = HOST_PROCESS(host)->options.user;
-    HOST_REGISTRY(host)->guests_max = HOST_PROCESS(host)->options.limits.guests_max;
+    HOST_REGISTRY(host)->admitted_max = HOST_PROCESS(host)->options.admitted_max;
+    HOST_REGISTRY(host)->guests_max =
+        HOST_PROCESS(host)->options.limits.guests_max + HOST_REGISTRY(host)->admitted_max;
     HOST_REGISTRY(host)->guests =
         calloc(HOST_REGISTRY(host)->guests_max, sizeof *HOST_REGISTRY(host)->guests);
     if (!HOST_REGISTRY(host)->guests)

@@ -23,6 +23,8 @@
 #define BATCH   64    /* messages of one guest before the turn of the next */
 #define IDLE_MS 10000 /* the longest wait */
 
+#define LIVES_MAX (HUB_GUESTS_MAX + HOST_OPTIONS_ADMITTED)
+
 #define GLANCES 8 /* turns in a row that look at no descriptor */
 
 #define POLLS 8 /* turns in a row without a wait, after which another is expected at once */
@@ -168,11 +170,11 @@ static int serve_life(struct rapahub_host *host, struct host_life *life)
  * first. None is freed before the outermost turn is over. */
 static int serve_lives(struct rapahub_host *host)
 {
-    struct host_life *all[HUB_GUESTS_MAX];
+    struct host_life *all[LIVES_MAX];
     int count = 0, n = 0;
 
     HUB_LIST_EACH (&HOST_PROCESS(host)->lives, link)
-        if (n < HUB_GUESTS_MAX)
+        if (n < LIVES_MAX)
             all[n++] = HUB_LIST_ITEM(link, struct host_life, link);
     for (int i = 0; i < n; i++)
         if (hub_load_relaxed(&all[i]->work) != 0)

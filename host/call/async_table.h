@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /* Entries of the table. The host's own calls have a share that no guest can use. Requests of guests
- * have equal shares. The rest is for requests that go on, for up to a second, after their guest has
- * ended. */
+ * have equal shares, and so have those of admitted guests, of as many entries. The rest is for
+ * requests that go on, for up to a second, after their guest has ended. */
 #define HOST_ASYNC_TABLE_OWN    16384
 #define HOST_ASYNC_TABLE_GUESTS 16384
 #define HOST_ASYNC_TABLE_MAX    65536

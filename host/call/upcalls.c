@@ -11,6 +11,7 @@
 #include "host/call/route.h"
 #include "host/call/routed.h"
 #include "host/call/services.h"
+#include "host/call/share.h"
 #include "host/process/guest.h"
 #include "hub/base/clock.h"
 #include "hub/wire/lifecycle.h"
@@ -97,7 +98,8 @@ static void hand_on(struct host_life *life, struct hub_request *request,
 struct relay {
     struct hub_budget *budget;
     size_t bytes;
-    struct host_life *life; /* the guest that asked; NULL: it has ended */
+    struct host_life *life;    /* the guest that asked; NULL: it has ended */
+    struct host_guest *pinned; /* an admitted one: its entry is not free before; NULL: none */
     struct hub_request *request;
     uint64_t number;
     bool cancelled;
@@ -123,6 +125,7 @@ static void on_relayed(struct host_async *async, int code, struct hub_answer *fr
     struct relay *relay = async->data;
 
     hub_list_remove(&relay->link);
+    host_share_unpin(&relay->pinned);
     if (!relay->life)
         return;
     relay->life->relayed--;
@@ -257,7 +260,7 @@ static const struct rapahub_type *const *types_of(const struct host_route *route
 static bool has_its_share(struct host_call *host, struct host_life *life,
                           struct hub_request *request)
 {
-    if (life->relayed < host_async_table_share(HOST_REGISTRY(host)->guests_max))
+    if (life->relayed < host_share_of(HOST_REGISTRY(host), life))
         return false;
     hub_add64(&life->connection.refused, 1);
     refuse(life, request, RAPAHUB_EBUSY);
@@ -317,6 +320,7 @@ static void send_on(struct host_call *host, struct host_life *life, struct hub_r
     }
     /* Only the loop reports its end, so the relay still exists. */
     relay->number = number;
+    relay->pinned = host_share_pin(life);
     life->relayed++;
     hub_list_append(&host->relays, &relay->link);
 }

@@ -11,8 +11,11 @@
 #include "host/process/fd_store.h"
 #include "host/process/module.h"
 #include "host/supervise/lint.h"
+#include "hub/base/clock.h"
 #include "hub/base/own.h"
 #include "hub/base/rlimit.h"
+
+#define ADMITTED_ATTACHES (5 * HUB_SECOND)
 
 static char **copy_list(const char *const *list)
 {
@@ -134,6 +137,36 @@ int host_guest_record_create_anonymous(struct host_supervision *host, pid_t pid,
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
     snprintf(guest->name, sizeof guest->name, "pid-%d", (int)pid);
     r = host_lint_child(guest->name, NULL, NULL, &guest->supervision);
+    if (r < 0)
+        return r;
+    *out = TAKE(guest);
+    return 0;
+}
+
+/* No supervisor has it, and no signal makes it leave. */
+int host_guest_record_create_admitted(struct host_supervision *host,
+                                      const struct rapahub_admit_options *options,
+                                      struct host_guest **out)
+{
+    const struct rapahub_supervision how = {
+        .ready = options->serves ? RAPAHUB_READY_MESSAGE : RAPAHUB_READY_ATTACH,
+        .start_timeout_ns =
+            options->attach_timeout_ns ? options->attach_timeout_ns : ADMITTED_ATTACHES,
+        .term_ns = RAPAHUB_NONE};
+    OWN(host_guest_record) struct host_guest *guest = new_guest(host, RAPAHUB_TRUST_STANDARD);
+    int r;
+
+    if (!guest)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
+    guest->anonymous = guest->admitted = true;
+    guest->on_death = options->on_death;
+    guest->on_death_user = options->user;
+    guest->named = options->name ? HOST_GUEST_NAMED_BY_CALLER : HOST_GUEST_UNNAMED;
+    snprintf(guest->name, sizeof guest->name, "%s", options->name ? options->name : "client");
+    guest->module.chimod = strdup("");
+    if (!guest->module.chimod)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a guest");
+    r = host_lint_child(guest->name, &how, NULL, &guest->supervision);
     if (r < 0)
         return r;
     *out = TAKE(guest);

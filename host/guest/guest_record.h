@@ -3,6 +3,8 @@
 #ifndef HOST_GUEST_GUEST_RECORD_H
 #define HOST_GUEST_GUEST_RECORD_H
 
+#include <rapahub/admit.h>
+
 #include "host/process/guest.h"
 
 struct host_supervision;
@@ -15,6 +17,12 @@ int host_guest_record_create(struct host_supervision *host,
 /* Makes an anonymous guest, which came as process `pid` (0: unknown). -ENOMEM. */
 int host_guest_record_create_anonymous(struct host_supervision *host, pid_t pid,
                                        struct host_guest **out);
+
+/* Makes a guest that is admitted, from a copy of the options, which the caller has checked.
+ * -ENOMEM. */
+int host_guest_record_create_admitted(struct host_supervision *host,
+                                      const struct rapahub_admit_options *options,
+                                      struct host_guest **out);
 
 /* Frees a guest that has no life and no containers any more. Accepts NULL. */
 void host_guest_record_release(struct host_guest **guest);

@@ -100,24 +100,45 @@ int host_guest_table_check_name(const struct host_supervision *host, const char 
                         name);
 }
 
-static int find_place(struct host_supervision *host, uint32_t *out)
-{
-    uint32_t oldest = HOST_REGISTRY(host)->guests_max;
+/* The entries for guests of one kind: neither kind can take those of the other. */
+struct range {
+    uint32_t first, end;
+};
 
-    for (uint32_t i = 0; i < HOST_REGISTRY(host)->guests_max; i++) {
+static struct range range_of(const struct host_registry *registry, bool admitted)
+{
+    uint32_t others = registry->guests_max - registry->admitted_max;
+
+    return admitted ? (struct range){others, registry->guests_max} : (struct range){0, others};
+}
+
+static int refuse(struct range range, bool admitted)
+{
+    return admitted ? rapahub_fail(RAPAHUB_EFULL, "hub.admit.bound",
+                                   "the host has admitted %u guests; it may admit no more",
+                                   range.end - range.first)
+                    : rapahub_fail(RAPAHUB_EFULL, "", "the host has %u guests; it may have no more",
+                                   range.end - range.first);
+}
+
+static int find_place(struct host_supervision *host, bool admitted, uint32_t *out)
+{
+    struct range range = range_of(HOST_REGISTRY(host), admitted);
+    uint32_t oldest = range.end;
+
+    for (uint32_t i = range.first; i < range.end; i++) {
         const struct host_guest *guest = HOST_REGISTRY(host)->guests[i];
 
         if (!guest) {
             *out = i;
             return 0;
         }
-        if (may_go(guest) && (oldest == HOST_REGISTRY(host)->guests_max ||
-                              guest->serial < HOST_REGISTRY(host)->guests[oldest]->serial))
+        if (may_go(guest) &&
+            (oldest == range.end || guest->serial < HOST_REGISTRY(host)->guests[oldest]->serial))
             oldest = i;
     }
-    if (oldest == HOST_REGISTRY(host)->guests_max)
-        return rapahub_fail(RAPAHUB_EFULL, "", "the host has %u guests; it may have no more",
-                            HOST_REGISTRY(host)->guests_max);
+    if (oldest == range.end)
+        return refuse(range, admitted);
     host_guest_table_forget(host, oldest);
     *out = oldest;
     return 0;
@@ -126,7 +147,7 @@ static int find_place(struct host_supervision *host, uint32_t *out)
 int host_guest_table_enter(struct host_guest *guest, uint32_t *place)
 {
     struct host_supervision *host = HOST_SUPERVISION(guest->host);
-    int r = find_place(host, place);
+    int r = find_place(host, guest->admitted, place);
 
     if (r < 0)
         return r;

@@ -8,8 +8,8 @@
 
 struct host_supervision;
 
-/* Gives a new guest a free entry. If there is none, it gets the entry of the oldest guest that has
- * ended and that no caller waits for. RAPAHUB_EFULL. */
+/* Gives a new guest a free entry of those for its kind. If there is none, it gets the entry of the
+ * oldest guest that has ended and that no caller waits for. RAPAHUB_EFULL. */
 int host_guest_table_enter(struct host_guest *guest, uint32_t *place);
 
 /* Frees the guest in an entry with its containers. The guest has no process. */

@@ -46,8 +46,10 @@ static void tell_down(const struct host_guest *guest, const struct host_end *end
                                   .calls_lost = end->calls_lost,
                                   .uptime_ns = end->uptime_ns};
 
+    bool expected = guest->child.asked || (guest->admitted && end->class == RAPAHUB_EXIT_CLEAN);
+
     host_after_exit_tell(guest, &event);
-    rapahub_log(guest->child.asked ? RAPAHUB_LOG_INFO : RAPAHUB_LOG_WARN, "guests",
+    rapahub_log(expected ? RAPAHUB_LOG_INFO : RAPAHUB_LOG_WARN, "guests",
                 "%s: ended: %s after %" PRIu64 ".%" PRIu64 " s, %u calls lost", guest->name,
                 end->cause, end->uptime_ns / HUB_SECOND, end->uptime_ns % HUB_SECOND / 100000000,
                 end->calls_lost);

@@ -57,6 +57,7 @@ static void end_watches(struct host_life *life)
     life->death.proven_ns = hub_clock_now();
     tell(life);
     host_loop_unwatch(life->loop, &life->process.on_death);
+    host_loop_unwatch(life->loop, &life->process.on_hangup);
     host_loop_unwatch(life->loop, &life->doorbell.watch);
     host_life_look_away(life);
     host_progress_end(&life->progress);
@@ -66,7 +67,7 @@ static void end_watches(struct host_life *life)
 static void prove(struct host_life *life)
 {
     if (host_life_said_goodbye(life)) {
-        life->goodbye.detached = life->anonymous;
+        life->goodbye.detached = life->anonymous || life->admitted;
         hub_publish(&life->goodbye.leaving, 1); /* even if it ended right then */
     }
     end_watches(life);
@@ -125,12 +126,23 @@ void host_death_on_pidfd(void *user, uint32_t events)
     host_guests_end(life, HOST_CAUSE_NONE, "its process is dead");
 }
 
+void host_death_on_hangup(void *user, uint32_t events)
+{
+    struct host_life *life = user;
+
+    (void)events;
+    host_life_kill(life, HOST_CAUSE_NONE);
+    host_death_look(life);
+}
+
 void host_death_on_bell(void *user, uint32_t events)
 {
     struct host_life *life = user;
 
     /* Most peers that hang up are dead: then there is nothing left to read or to kill. */
-    if (events & (EPOLLHUP | EPOLLRDHUP))
+    if ((events & (EPOLLHUP | EPOLLRDHUP)) && life->admitted)
+        host_death_on_hangup(life, events);
+    else if (events & (EPOLLHUP | EPOLLRDHUP))
         host_death_look(life);
     if (life->death.proven_ns != 0)
         return;

@@ -13,6 +13,7 @@ struct host_observe;
 /* Handlers of a life's watches. */
 void host_death_on_pidfd(void *life, uint32_t events);
 void host_death_on_bell(void *life, uint32_t events);
+void host_death_on_hangup(void *life, uint32_t events); /* an admitted guest has ended */
 
 /* Looks whether the life is dead. Suspicions kill it where they arise. A life whose death cannot be
  * proven is quarantined when it would be killed. */

@@ -109,6 +109,7 @@ struct host_guest {
     char name[HOST_OPTIONS_NAME_MAX + 1];
     enum host_guest_named named; /* set once, for all its lives */
     bool anonymous;              /* the host did not start it: it has one life, and no restart */
+    bool admitted;               /* and it came by rapahub_host_admit */
     struct host_guest_module module;
     enum rapahub_trust trust;
     struct rapahub_supervision supervision;

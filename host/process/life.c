@@ -39,7 +39,7 @@ struct host_life *host_life_create(struct host_guest *guest, struct host_loop *l
     life->loop = loop;
     life->doorbell.fd = life->process.pidfd = life->process.on_death.fd = life->doorbell.watch.fd =
         -1;
-    life->on_keep.fd = -1;
+    life->process.hangup = life->process.on_hangup.fd = life->on_keep.fd = -1;
     life->process.output.pipes[0].watch.fd = life->process.output.pipes[1].watch.fd = -1;
     hub_list_init(&life->link);
     hub_list_init(&life->chains.begun);
@@ -47,11 +47,17 @@ struct host_life *host_life_create(struct host_guest *guest, struct host_loop *l
     return life;
 }
 
+/* Did this host start its process? */
+static bool is_child(const struct host_life *life)
+{
+    return !life->anonymous && !life->admitted;
+}
+
 static void give_back_entry(struct host_life *life, bool born)
 {
     if (life->death.quarantined)
         host_group_quarantine(life->segment.group, life->id.peer);
-    else if (born || life->anonymous)
+    else if (born || life->anonymous || life->admitted)
         host_group_leave(life->segment.group, life->id.peer);
     else
         host_group_abandon(life->segment.group, life->id.peer);
@@ -76,16 +82,18 @@ void host_life_release(struct host_life **pointer)
     if (!life)
         return;
     host_loop_unwatch(life->loop, &life->process.on_death);
+    host_loop_unwatch(life->loop, &life->process.on_hangup);
     host_loop_unwatch(life->loop, &life->doorbell.watch);
     host_life_look_away(life);
     host_fd_store_close(life);
     host_output_close(&life->process.output);
     if (life->open)
         hub_connection_close(&life->connection);
-    if (born && !life->anonymous)
+    if (born && is_child(life))
         host_zombies_reap(&life->host->zombies, &life->process.pidfd);
     close_doorbell(life);
     hub_fd_release(&life->process.pidfd);
+    hub_fd_release(&life->process.hangup);
     host_confinement_leave(life);
     if (life->segment.entered)
         give_back_entry(life, born);
@@ -161,6 +169,8 @@ static void on_hint(void *user)
 {
     struct host_life *life = user;
 
+    if (life->admitted)
+        host_life_kill(life, HOST_CAUSE_NONE);
     if (host_life_proven(life))
         host_life_finish(life);
     else if (!is_leaving(life))
@@ -200,7 +210,7 @@ int host_life_connect(struct host_life *life, hub_inbound_calls_streams *streams
         .doorbell = life->doorbell.fd,
         .waiting = life->segment.waiting,
         .pidfd = life->process.pidfd,
-        .watched = !life->anonymous,
+        .watched = !life->anonymous && life->process.pidfd >= 0,
         .pended = &life->work,
         .pended_bits = HOST_WORK_SWEEP,
     };
@@ -245,12 +255,21 @@ bool host_life_said_goodbye(const struct host_life *life)
            hub_observe(&life->segment.view.entry->state) == HUB_PEER_GOODBYE;
 }
 
+/* An admitted guest has ended with its goodbye, too: it is not waited for until it has unmapped. */
+static bool is_over(const struct host_life *life)
+{
+    return hub_observe(&life->goodbye.cut) != 0 || host_life_said_goodbye(life) ||
+           (life->process.pidfd >= 0 && hub_proof_of_death(life->process.pidfd));
+}
+
 /* For our own child the pidfd is proof enough. An anonymous guest told us itself which process it
  * is, so the lock must be free, too; the kernel frees it when its last mapping is gone. The lock
  * alone is enough if the guest said goodbye, or if its process was gone before we could open it.
  * r[impl hub.death.recycle] r[impl hub.file.lock] */
 bool host_life_proven(const struct host_life *life)
 {
+    if (life->admitted)
+        return is_over(life);
     if (!life->anonymous)
         return hub_proof_of_death(life->process.pidfd);
     if (!life->segment.locked)
@@ -291,16 +310,28 @@ static bool is_the_one(const struct host_life *life)
 
 void host_life_signal(const struct host_life *life, int number)
 {
-    if (is_the_one(life))
+    if (!life->admitted && is_the_one(life))
         syscall(SYS_pidfd_send_signal, life->process.pidfd, number, NULL, 0);
 }
 
-/* r[impl shm.crash.recovery] */
+/* The owner ends the life in its next turn, as it does after a proof of death. */
+static void cut_off(struct host_life *life)
+{
+    if (hub_exchange(&life->goodbye.cut, 1) == 0)
+        note(life, HOST_WORK_HINT);
+}
+
+/* r[impl shm.crash.recovery] r[impl hub.admit.end] */
 void host_life_kill(struct host_life *life, enum host_cause cause)
 {
+    bool left = host_life_said_goodbye(life);
+
     hub_claim(&life->exit.cause, HOST_CAUSE_NONE, (uint32_t)cause);
-    host_life_signal(life, SIGKILL);
-    if (!host_life_said_goodbye(life))
+    if (life->admitted)
+        cut_off(life);
+    else
+        host_life_signal(life, SIGKILL);
+    if (!left)
         host_life_part(life);
 }
 
@@ -326,13 +357,34 @@ static enum rapahub_exit_class stranger_ended(const struct host_life *life, char
     return life->goodbye.detached ? RAPAHUB_EXIT_CLEAN : RAPAHUB_EXIT_LOST;
 }
 
+/* How an admitted guest ended: it is never killed. */
+static enum rapahub_exit_class admitted_ended(const struct host_life *life, char *to, size_t size)
+{
+    static const struct hub_exit killed = {.code = CLD_KILLED, .status = SIGKILL};
+    static const char *const why[] = {
+        [HOST_CAUSE_START_TIMEOUT] = "not ready in time, cut off",
+        [HOST_CAUSE_STOP_TIMEOUT] = "did not leave when asked, cut off",
+        [HOST_CAUSE_WATCHDOG] = "no heartbeat, cut off",
+        [HOST_CAUSE_PROTOCOL] = "broke a rule of the protocol, cut off",
+    };
+    enum host_cause cause = (enum host_cause)hub_observe(&life->exit.cause);
+    const char *text = cause < sizeof why / sizeof *why ? why[cause] : NULL;
+
+    if (cause == HOST_CAUSE_NONE && life->goodbye.detached)
+        text = life->goodbye.reason[0] ? life->goodbye.reason : "detached";
+    snprintf(to, size, "%s", text ? text : "its process, or its connection, is gone");
+    if (cause != HOST_CAUSE_NONE)
+        return host_exits_class(&killed, cause);
+    return life->goodbye.detached ? RAPAHUB_EXIT_CLEAN : RAPAHUB_EXIT_LOST;
+}
+
 /* Kills the process group that it led. The pidfd names that group even after another process has
  * reaped it and its pid was reused. A kernel before 6.9 knows groups only by number: that is safe
  * if `held`, because the pid is not reused until the status is collected.
  * r[impl supervise.kill-mode] r[impl supervise.signal] */
 static void end_group(const struct host_life *life, bool held)
 {
-    if (life->anonymous || life->guest->supervision.kill_mode != RAPAHUB_KILL_GROUP)
+    if (!is_child(life) || life->guest->supervision.kill_mode != RAPAHUB_KILL_GROUP)
         return;
     if (syscall(SYS_pidfd_send_signal, life->process.pidfd, SIGKILL, NULL, TO_GROUP) < 0 &&
         errno == EINVAL && held)
@@ -376,6 +428,8 @@ enum rapahub_exit_class host_life_ended(struct host_life *life, char *to, size_t
         snprintf(to, size, "%s", life->exit.why);
     else if (life->anonymous)
         return stranger_ended(life, to, size);
+    else if (life->admitted)
+        return admitted_ended(life, to, size);
     else if (class == RAPAHUB_EXIT_WATCHDOG)
         snprintf(to, size, "%s", host_exits_stuck(cause));
     else

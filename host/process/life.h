@@ -93,6 +93,7 @@ struct host_life_goodbye {
     /* 1: it was asked to end, or ends by itself, so a hang-up is no reason to kill */
     struct hub_a32 leaving;
     struct hub_a32 parted; /* 1: the host itself set its state to Goodbye */
+    struct hub_a32 cut;    /* 1: it was admitted, and nothing that it does counts any more */
     bool detached;         /* it said goodbye and has unmapped the segment; owner */
     char reason[1041];     /* reason of its Goodbye; written once, before HOST_WORK_GOODBYE */
 };
@@ -130,6 +131,9 @@ struct host_life {
     struct host_life_segment segment;
     bool open;      /* the connection is open */
     bool anonymous; /* the host did not start it: no doorbell, pipes or exit status */
+    /* the host did not start its process, and it has a private segment: it gets no signal, and its
+     * end needs no proof */
+    bool admitted;
     struct host_life_doorbell doorbell;
     struct hub_connection connection;
     struct host_life_process process;
@@ -185,8 +189,9 @@ int host_life_listen(struct host_life *life);
 void host_life_hold(struct host_life *life);
 void host_life_drop(struct host_life *life); /* removes a user; any thread */
 
-/* Says whether it is proven that the guest will never write again. Any thread that uses it.
- * r[impl hub.death.proof] */
+/* Says whether it is proven that the guest will never write again; of an admitted guest, whether it
+ * has ended or was cut off: its memory is never used again. Any thread that
+ * uses it. r[impl hub.death.proof] r[impl hub.admit.end] */
 bool host_life_proven(const struct host_life *life);
 
 /* After that proof: receives what it sent before, and ends its link. Any thread that uses it. */
@@ -198,11 +203,12 @@ bool host_life_said_goodbye(const struct host_life *life);
 /* Sets its state to Goodbye, after which it may publish nothing. Any thread that uses it. */
 void host_life_part(struct host_life *life);
 
-/* Sends a signal to its process, and to no other that has the same pid by now. Any thread that uses
- * it. */
+/* Sends a signal to its process, and to no other that has the same pid by now; none to that of an
+ * admitted guest. Any thread that uses it. */
 void host_life_signal(const struct host_life *life, int number);
 
-/* Sends SIGKILL. The first recorded cause counts. Any thread that uses it. */
+/* Sends SIGKILL; cuts an admitted guest off. The first recorded cause counts. Any thread that uses
+ * it. */
 void host_life_kill(struct host_life *life, enum host_cause cause);
 
 /* Writes the diagnosis of a call that ended with `code` from the link, or could not begin, and

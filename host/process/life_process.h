@@ -15,8 +15,10 @@
 
 struct host_life_process {
     int pidfd; /* -1: not started, or not known */
-    pid_t pid;
+    pid_t pid; /* an admitted guest's is as the program said; 0: not known */
     struct host_watch on_death;
+    int hangup; /* an admitted guest's: the other end is its process's; -1: none */
+    struct host_watch on_hangup;
     struct host_output output;
     struct host_cgroup cgroup;
     bool purged; /* after its death all in its cgroup were killed */

@@ -137,12 +137,17 @@ int host_options_take(const struct rapahub_host_options *given, struct host_opti
         .anonymous = given->anonymous,
         .waiting = given->waiting,
         .call_timeout_ns = or_default64(given->call_timeout_ns, 30 * HUB_SECOND),
+        .admitted_max = given->admitted_max,
         .on_event = given->on_event,
         .user = given->user,
     };
     if ((unsigned)given->waiting > RAPAHUB_WAIT_BELL)
         return rapahub_fail(RAPAHUB_EINVAL, "", "%d is no way to wait that this library knows",
                             (int)given->waiting);
+    if (given->admitted_max > HOST_OPTIONS_ADMITTED)
+        return rapahub_fail(RAPAHUB_EINVAL, "hub.admit.bound",
+                            "admitted_max is %" PRIu32 "; it may be at most %d",
+                            given->admitted_max, HOST_OPTIONS_ADMITTED);
     if (given->path && !given->anonymous)
         return rapahub_fail(RAPAHUB_EINVAL, "", "a path is of no use without the option anonymous");
     r = take_pace(given, out);
@@ -218,6 +223,18 @@ int host_options_check_guest(const struct rapahub_guest_options *options)
     if (r == 0)
         r = check_trust(options->trust);
     return r == 0 ? host_fd_store_check(options) : r;
+}
+
+int host_options_check_admit(const struct rapahub_admit_options *options)
+{
+    int r;
+
+    if (!options || (options->pidfd <= 0 && options->hangup <= 0))
+        return rapahub_fail(RAPAHUB_EINVAL, "hub.admit.end",
+                            "nothing would tell that the guest has ended: give a pidfd, or a "
+                            "socket that hangs up");
+    r = check_reserved(options->reserved, COUNT_OF(options->reserved), "admitted guest's");
+    return r == 0 && options->name ? check_name(options->name) : r;
 }
 
 int host_options_check_container(const struct rapahub_container_options *options)

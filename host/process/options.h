@@ -3,6 +3,7 @@
 #ifndef HOST_PROCESS_OPTIONS_H
 #define HOST_PROCESS_OPTIONS_H
 
+#include <rapahub/admit.h>
 #include <rapahub/host.h>
 
 #include "hub/shm/geometry.h"
@@ -10,6 +11,7 @@
 #define HOST_OPTIONS_PARAMS_MAX 32768
 #define HOST_OPTIONS_NAME_MAX   63
 #define HOST_OPTIONS_PLAIN_MAX  256
+#define HOST_OPTIONS_ADMITTED   255 /* admitted guests at once */
 
 /* The options of a host with their final values; it owns the strings. */
 struct host_options {
@@ -20,6 +22,7 @@ struct host_options {
     struct hub_limits limits;
     uint64_t call_timeout_ns;
     uint32_t starts_parallel_max, starts_burst, starts_per_s;
+    uint32_t admitted_max;
     void (*on_event)(void *user, const struct rapahub_event *event);
     void *user;
 };
@@ -30,6 +33,7 @@ void host_options_fini(struct host_options *options);
 
 /* -EINVAL; RAPAHUB_ESANDBOX if the level of trust cannot be enforced. */
 int host_options_check_guest(const struct rapahub_guest_options *options);
+int host_options_check_admit(const struct rapahub_admit_options *options);
 int host_options_check_container(const struct rapahub_container_options *options);
 
 #endif

@@ -16,7 +16,8 @@ struct host_registry {
     struct host_callers callers; /* the first member: see forked.h */
     struct host_routes routes;
     struct host_containers containers; /* under the routes */
-    uint32_t guests_max;
+    uint32_t guests_max;               /* entries of the table */
+    uint32_t admitted_max;      /* the last of them, which are for admitted guests and no others */
     struct host_guest **guests; /* under the routes */
 };
 

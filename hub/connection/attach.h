@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* attach: the end of a link that is not the host's: from a ticket, or from the path of a segment,
- * to an attached connection. Both a guest and a program that only calls begin with it. One thread
- * opens and closes it. */
+ * to an attached connection. Both a guest and a program that only calls begin with it. A single
+ * thread opens and closes it. */
 #ifndef HUB_CONNECTION_ATTACH_H
 #define HUB_CONNECTION_ATTACH_H
 

@@ -73,7 +73,7 @@ ATTACK void check_done(int r)
 /* The parts of a stage that differ between tests. */
 struct setting {
     uint64_t heartbeat_ns;
-    uint32_t slot_size, guests_max;
+    uint32_t slot_size, guests_max, admitted_max;
     enum rapahub_trust trust;
 };
 
@@ -90,9 +90,11 @@ ATTACK void start_as(struct stage *stage, const char *chimod, struct rapahub_con
     check_done(rapahub_host_add_container(stage->host, *out, &container));
 }
 
-ATTACK void open_stage_with(struct stage *stage, const struct setting *setting)
+/* A host with the neighbour alone. */
+ATTACK void open_stage_alone(struct stage *stage, const struct setting *setting)
 {
     const struct rapahub_host_options options = {.guest_program = PROGRAM,
+                                                 .admitted_max = setting->admitted_max,
                                                  .on_event = on_event,
                                                  .user = stage,
                                                  .ring_size = 16,
@@ -110,6 +112,11 @@ ATTACK void open_stage_with(struct stage *stage, const struct setting *setting)
     rapahub_log_to(drop_line, NULL, RAPAHUB_LOG_DEBUG);
     check_done(rapahub_host_create(&options, &stage->host));
     start_as(stage, PROCESS_CHIMOD("echo"), honest, setting->trust, &stage->neighbour);
+}
+
+ATTACK void open_stage_with(struct stage *stage, const struct setting *setting)
+{
+    open_stage_alone(stage, setting);
     start_as(stage, PROCESS_CHIMOD("kv"), hostile, setting->trust, &stage->attacker);
 }
 
@@ -252,7 +259,7 @@ ATTACK void check_counted(struct stage *stage)
 }
 
 /* Every call has ended, once; the host and the neighbour go on. */
-ATTACK void close_stage(struct stage *stage)
+ATTACK void finish_stage(struct stage *stage)
 {
     if (rapahub_host_stop(stage->host, stage->attacker) < 0)
         assert_true(stage->violations > 0 || stage->down > 0); /* it is gone already */
@@ -261,9 +268,14 @@ ATTACK void close_stage(struct stage *stage)
     assert_int_not_equal(stage->status, 1);
     for (int i = 0; i < FURTHER; i++)
         call_neighbour(stage, -i);
-    check_counted(stage);
     assert_int_equal(stage->done, POKES);
     assert_int_equal(stage->down, 1);
+}
+
+ATTACK void close_stage(struct stage *stage)
+{
+    finish_stage(stage);
+    check_counted(stage);
     rapahub_host_destroy(stage->host);
     leak_assert_none(stage->leak);
 }

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <rapahub/admit.h>
 #include <rapahub/control.h>
 #include <rapahub/route.h>
 #include <rapahub/supervise.h>
@@ -176,6 +177,7 @@ TRY(rapahub_host_fd, rapahub_host_fd(s->host))
 TRY(rapahub_host_dispatch, rapahub_host_dispatch(s->host, 0))
 TRY(rapahub_host_path, rapahub_host_path(s->host) ? 0 : told())
 TRY(rapahub_host_quarantined, rapahub_host_quarantined(s->host) ? 0 : told())
+TRY(rapahub_host_admit, rapahub_host_admit(s->host, NULL, NULL))
 TRY(rapahub_host_spawn, rapahub_host_spawn(s->host, &plugin, &out.guest))
 TRY(rapahub_host_stop, rapahub_host_stop(s->host, s->guest))
 TRY(rapahub_host_stop_async, rapahub_host_stop_async(s->host, s->guest, on_done, NULL))
@@ -273,6 +275,7 @@ static const struct {
     ENTRY(rapahub_host_dispatch),
     ENTRY(rapahub_host_path),
     ENTRY(rapahub_host_quarantined),
+    ENTRY(rapahub_host_admit),
     ENTRY(rapahub_host_spawn),
     ENTRY(rapahub_host_stop),
     ENTRY(rapahub_host_stop_async),

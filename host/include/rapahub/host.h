@@ -90,6 +90,7 @@ struct rapahub_host_options {
     uint32_t starts_parallel_max; /* guests that start at the same time; 4; at most 255 */
     uint32_t starts_burst;        /* starts in a row; 256; at most 65,536 */
     uint32_t starts_per_s;        /* after a burst; 1,000; at most 1,000,000 */
+    uint32_t admitted_max; /* guests of rapahub_host_admit, besides guests_max; none; at most 255 */
     const char *guest_program;    /* path of rapahub-guest; the installed one */
     const char *cgroup;           /* folder of a cgroup v2 without processes, in which it may make
                                      others for its guests; default: the host's own cgroup */

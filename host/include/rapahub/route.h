@@ -107,7 +107,7 @@ struct rapahub_inquiries {
 
 /* Offers inquiries as a container of this process, to the host itself and to its guests, as long as
  * the host lasts. With a router or without, their calls are no calls for it. A guest has at most
- * its share of them, 16,384 / `guests_max`, and the host 8,192 of its own; one more is refused with
+ * its share of them (sec.call.share), and the host 8,192 of its own; one more is refused with
  * -EBUSY. They count with those that a router has. -EINVAL: what is given is not complete, or the
  * container is `routed` or `managed`; -ENOTSUP: a method has a stream; -EEXIST: the id is taken. */
 RAPAHUB_API_CHECKED int rapahub_host_offer_inquiries(

@@ -64,6 +64,31 @@ static void a_full_table_refuses_and_changes_nothing(void **state)
     stage_free(host);
 }
 
+/* r[verify hub.admit.bound] */
+static void neither_kind_of_guests_takes_the_places_of_the_other(void **state)
+{
+    struct host_supervision *host = full_host();
+    struct host_guest *admitted = stage_guest(host, "admitted");
+    struct host_guest *another = stage_guest(host, "another");
+
+    (void)state;
+    admitted->admitted = another->admitted = true;
+    HOST_REGISTRY(host)->admitted_max = 1;
+    host_guest_table_forget(host, 0); /* a place for guests */
+    assert_int_equal(enter(admitted), RAPAHUB_EFULL);
+    assert_string_equal(rapahub_last_error()->text,
+                        "the host has admitted 1 guests; it may admit no more");
+    host_guest_table_forget(host, GUESTS_MAX - 1);
+    assert_int_equal(enter(admitted), 0);
+    assert_ptr_equal(at(host, GUESTS_MAX - 1), admitted);
+    admitted->state = HOST_GUEST_READY;
+    assert_int_equal(enter(another), RAPAHUB_EFULL);
+    another->admitted = false;
+    assert_int_equal(enter(another), 0);
+    assert_ptr_equal(at(host, 0), another);
+    stage_free(host);
+}
+
 static void the_guest_that_came_first_of_those_that_are_over_makes_room(void **state)
 {
     struct host_supervision *host = full_host();
@@ -261,6 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(guests_take_the_first_free_place),
         cmocka_unit_test(a_full_table_refuses_and_changes_nothing),
+        cmocka_unit_test(neither_kind_of_guests_takes_the_places_of_the_other),
         cmocka_unit_test(the_guest_that_came_first_of_those_that_are_over_makes_room),
         cmocka_unit_test(one_that_somebody_waits_for_does_not_make_room),
         cmocka_unit_test(one_that_is_kept_makes_room_when_it_is_closed),
