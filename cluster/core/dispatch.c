@@ -187,5 +187,7 @@ static int (*const handlers[CLUSTER_EVENT_KINDS])(struct cluster_dispatch *core,
 int cluster_dispatch_event(struct cluster_dispatch *core, const struct cluster_event *event)
 {
     CHECK(event->kind < CLUSTER_EVENT_KINDS);
+    if (!handlers[event->kind])
+        return rapahub_fail(RAPAHUB_ENOTSUP, "", "nothing takes events of kind %u", event->kind);
     return handlers[event->kind](core, event);
 }

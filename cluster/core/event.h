@@ -9,19 +9,33 @@
 
 #include "cluster/base/entry.h"
 #include "cluster/core/calls/send.h"
+#include "cluster/core/ops/orders.h"
 #include "cluster/wire/record.h"
 
 enum cluster_event_kind {
     CLUSTER_EVENT_TICK,      /* time has passed */
     CLUSTER_EVENT_POOL,      /* the record of a pool was put, or is gone */
-    CLUSTER_EVENT_DELTA,     /* the metastore has a new delta */
-    CLUSTER_EVENT_READING,   /* the reading that RANGE asked for begins */
+    CLUSTER_EVENT_OPERATION, /* the metastore has this operation; at the start, and in a reading */
+    CLUSTER_EVENT_NEXT_POOL, /* it has the number of the next pool; likewise, if it is there */
+    CLUSTER_EVENT_STARTED,   /* all that the metastore has was told, in the reading that the first
+                                RANGE asks for: the node may act */
+    CLUSTER_EVENT_DELTA,     /* the metastore has a new delta, which is durable in the node's log */
+    CLUSTER_EVENT_READING,   /* the reading that RANGE asked for begins: entries, records of pools,
+                                operations and the next pool's number, all of one revision */
     CLUSTER_EVENT_ENTRY,     /* it has this entry */
     CLUSTER_EVENT_READ,      /* it has ended; status < 0: it failed */
     CLUSTER_EVENT_CONTAINER, /* a container of this node changes */
     CLUSTER_EVENT_CALL,
     CLUSTER_EVENT_CANCEL,
-    CLUSTER_EVENT_RUN, /* a run has ended */
+    CLUSTER_EVENT_RUN,          /* a run has ended */
+    CLUSTER_EVENT_STORE,        /* a transaction has ended */
+    CLUSTER_EVENT_BEGUN,        /* a container has begun, or not */
+    CLUSTER_EVENT_REMOVED,      /* a container is gone, with all that it had on this node, or not */
+    CLUSTER_EVENT_ORDER,        /* a person asks for something: effect ORDERED */
+    CLUSTER_EVENT_ORDER_CANCEL, /* nobody waits for order `number` any more */
+    CLUSTER_EVENT_COPIED,       /* a copy is durable, or not */
+    CLUSTER_EVENT_RESTORED,     /* a copy with which a container begins covers these calls; as often
+                                   as there are copies, in their order, before BEGUN */
     CLUSTER_EVENT_KINDS
 };
 
@@ -38,17 +52,29 @@ struct cluster_event {
     uint64_t now_ns;
     uint8_t kind;
     uint8_t change;  /* CONTAINER: enum cluster_event_change */
-    uint64_t id;     /* RUN: of the effect */
-    uint64_t number; /* CANCEL: of the call */
+    uint64_t id;     /* of the effect that asked for it */
+    uint64_t number; /* CANCEL: of the call; ORDER_CANCEL: of the order; OPERATION: its own;
+                        NEXT_POOL: the next pool's major; RESTORED, COPIED: the copy's */
     uint64_t pool;
     uint32_t container;
-    uint64_t revision;                /* POOL, DELTA, ENTRY: of it; READING: of the last delta */
-    uint64_t token, lineage, covered; /* BEGINS, see cluster_dedup_begin */
-    int32_t status, application;      /* RUN, READ */
+    uint64_t revision; /* POOL, OPERATION, NEXT_POOL, DELTA, ENTRY: of its last put; READING: of the
+                          last delta; STORE: of the transaction */
+    uint64_t token, lineage, covered; /* BEGINS, see cluster_dedup_begin; BEGUN: covered, 0: there
+                                         was no copy; RESTORED: token */
+    uint64_t session; /* STARTED: the revision that created the record of the own session */
+    uint32_t boot, generation;   /* STARTED */
+    int32_t status, application; /* STORE: enum cluster_txn_status, never UNKNOWN */
+    bool whole;                  /* COPIED: it has the whole state */
+    uint64_t state_size;         /* COPIED: bytes of the whole state */
+    uint64_t changes_size;       /* COPIED: bytes of all changes since */
+    struct rapahub_string text;  /* BEGUN, REMOVED, COPIED: why not */
+    struct rapahub_bytes calls;  /* RESTORED: the calls that it covers */
     struct rapahub_bytes delta;
     const struct cluster_record_pool *record; /* POOL; NULL: it is gone */
     const struct cluster_entry *entry;
+    const struct cluster_record_operation *operation;
     const struct cluster_send_call *call;
+    const struct cluster_orders_order *order;
     struct cluster_payload_body body; /* RUN: the answer */
 };
 

@@ -64,11 +64,15 @@ void cluster_effects_add(struct cluster_effects_queue *queue, const struct clust
 {
     struct row *row = &queue->rows[(queue->first + queue->count) % queue->max];
 
-    CHECK(cluster_effects_space(queue) > 0 && effect->body.size <= sizeof row->body);
+    CHECK(cluster_effects_space(queue) > 0 && effect->body.size <= sizeof row->body &&
+          effect->text.size <= sizeof row->body - effect->body.size);
     row->effect = *effect;
     row->effect.body.data = row->body;
+    row->effect.text.data = (const char *)row->body + effect->body.size;
     if (effect->body.size > 0)
         memcpy(row->body, effect->body.data, effect->body.size);
+    if (effect->text.size > 0)
+        memcpy(row->body + effect->body.size, effect->text.data, effect->text.size);
     queue->count++;
 }
 

@@ -11,10 +11,13 @@
 #include <rapahub/value.h>
 
 #include "cluster/base/ids.h"
+#include "cluster/base/txn.h"
 
 #define CLUSTER_EFFECTS_MAX      256 /* in a step */
 #define CLUSTER_EFFECTS_BODY_MAX 512 /* bytes; a larger body stays outside and has a number */
 
+/* A body, and a text beside it, are good until the next step. A transaction is good until its event
+ * STORE has been told. */
 enum cluster_effect_kind {
     CLUSTER_EFFECT_TIMER = 1, /* a step at `at_ns`: now, or else instead of the one before */
     CLUSTER_EFFECT_RANGE,     /* the map is read anew from the metastore */
@@ -22,19 +25,47 @@ enum cluster_effect_kind {
     CLUSTER_EFFECT_EACH,      /* call `number` has ended in one of its containers */
     CLUSTER_EFFECT_ANSWER,    /* call `number` has ended: its caller is told */
     CLUSTER_EFFECT_DROP,      /* the body with the number `payload` is needed no more */
+    CLUSTER_EFFECT_TXN,     /* `txn` is carried out: event STORE. It has no id of its own yet; it is
+                               sent, with the same one, until its outcome is known */
+    CLUSTER_EFFECT_BEGIN,   /* a container begins, managed and held, by `at_ns`: event BEGUN. With
+                               `token` and `lineage`, `how`, and the newest copy on this node's disk,
+                               if `copy` is set and there is one */
+    CLUSTER_EFFECT_HOLD,    /* calls to the container wait; no event */
+    CLUSTER_EFFECT_RELEASE, /* they go on; no event */
+    CLUSTER_EFFECT_REMOVE,  /* the container ends, if it is up; its guest too, once no container of
+                               the pool is in it; its folder and its copies go: event REMOVED. It may
+                               come again */
+    CLUSTER_EFFECT_ORDERED, /* order `number` has ended: `status`, `text`; `body` is the number of
+                               the operation in 8 bytes, little-endian, 0: none */
+    CLUSTER_EFFECT_COPY,    /* the state of the container is copied to the disk as number `number`
+                               of the life with `token`, `how` says wholly or as what has changed
+                               since `number` - 1; `body` or `payload`: the calls that it covers.
+                               Event COPIED */
     CLUSTER_EFFECT_KINDS
 };
+
+enum cluster_effect_begin { /* `how` of BEGIN: the callback that begins the container */
+                            CLUSTER_BEGIN_INIT,    /* for the first time */
+                            CLUSTER_BEGIN_RESTART, /* again, on its node */
+                            CLUSTER_BEGIN_RECOVER  /* again, after it was lost or given up */
+};
+
+enum cluster_effect_copy { CLUSTER_COPY_WHOLE, CLUSTER_COPY_CHANGES }; /* `how` of COPY */
 
 struct cluster_effect {
     uint64_t id; /* an event with it comes, once; 0: none comes */
     uint64_t at_ns, number;
     uint64_t pool, method;
-    struct cluster_uid uid; /* RUN */
-    uint64_t payload;       /* number of a body that is outside; 0: it is `body` */
+    struct cluster_uid uid;        /* RUN */
+    uint64_t payload;              /* number of a body that is outside; 0: it is `body` */
+    uint64_t token, lineage;       /* of the life of the container */
+    const struct cluster_txn *txn; /* TXN */
     uint32_t container;
     int32_t status, application;
-    uint8_t kind;
+    uint8_t kind, how;
+    bool copy; /* BEGIN */
     struct rapahub_bytes body;
+    struct rapahub_string text; /* ORDERED: why; with the body at most CLUSTER_EFFECTS_BODY_MAX */
 };
 
 struct cluster_effects {
@@ -56,7 +87,7 @@ uint32_t cluster_effects_space(const struct cluster_effects_queue *queue);
 void cluster_effects_reserve(struct cluster_effects_queue *queue, uint32_t places);
 void cluster_effects_unreserve(struct cluster_effects_queue *queue, uint32_t places);
 
-/* Adds a copy of the effect; there is space, and its body is not too large. */
+/* Adds a copy of the effect; there is space, and its body and its text are not too large. */
 void cluster_effects_add(struct cluster_effects_queue *queue, const struct cluster_effect *effect);
 
 /* Takes the next ones. Their bodies are good until this is called again. Where more are left the

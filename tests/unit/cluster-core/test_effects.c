@@ -85,12 +85,36 @@ static void a_body_is_a_copy_and_good_until_the_next_step(void **state)
     cluster_effects_release(&queue);
 }
 
+/* r[verify cluster.core.payload] */
+static void a_text_has_a_place_beside_the_body(void **state)
+{
+    struct cluster_effects_queue *queue;
+    char body[8] = "12345678", text[CLUSTER_EFFECTS_BODY_MAX - 8];
+
+    (void)state;
+    memset(text, 'a', sizeof text);
+    assert_int_equal(cluster_effects_create(MOST, &queue), 0);
+    cluster_effects_add(queue, &(struct cluster_effect){.kind = CLUSTER_EFFECT_ORDERED,
+                                                        .body = {body, sizeof body},
+                                                        .text = {text, sizeof text}});
+    memset(body, 0, sizeof body);
+    memset(text, 0, sizeof text);
+    cluster_effects_take(queue, 1, &effects);
+    assert_int_equal(effects.effects[0].body.size, sizeof body);
+    assert_memory_equal(effects.effects[0].body.data, "12345678", sizeof body);
+    assert_int_equal(effects.effects[0].text.size, sizeof text);
+    for (size_t i = 0; i < sizeof text; i++)
+        assert_int_equal(effects.effects[0].text.data[i], 'a');
+    cluster_effects_release(&queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(effects_beyond_a_step_wait_for_the_next),
         cmocka_unit_test(as_many_as_a_step_has_need_no_timer),
         cmocka_unit_test(a_body_is_a_copy_and_good_until_the_next_step),
+        cmocka_unit_test(a_text_has_a_place_beside_the_body),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
