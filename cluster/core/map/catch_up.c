@@ -116,6 +116,12 @@ enum cluster_delta_step cluster_catch_up_apply(struct cluster_catch_up *catch_up
     return CLUSTER_DELTA_APPLY;
 }
 
+void cluster_catch_up_doubt(struct cluster_catch_up *catch_up)
+{
+    if (catch_up->state == CLUSTER_CATCH_UP_CURRENT)
+        move(catch_up, CLUSTER_CATCH_UP_OUTDATED);
+}
+
 /* ---- reading ---- */
 
 int cluster_catch_up_read(struct cluster_catch_up *catch_up, uint64_t last)

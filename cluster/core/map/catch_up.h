@@ -41,6 +41,9 @@ enum cluster_delta_step cluster_catch_up_offer(struct cluster_catch_up *catch_up
 enum cluster_delta_step cluster_catch_up_apply(struct cluster_catch_up *catch_up, uint64_t revision,
                                                const struct cluster_delta *delta);
 
+/* The map may miss something that the metastore has: entries must be read, unless they are. */
+void cluster_catch_up_doubt(struct cluster_catch_up *catch_up);
+
 /* Begins a reading, which the state asks for: all entries as they are at one revision of the
  * metastore, at which the last delta has the revision `last`; 0: there was none. RAPAHUB_ESTALE:
  * that is before what the map, or a reading of before, has. */

@@ -67,6 +67,12 @@ static int read(struct row *row, const struct cluster_record_pool *record)
     return 0;
 }
 
+int cluster_hash_slots_check(struct cluster_hash_slots *slots,
+                             const struct cluster_record_pool *record)
+{
+    return read(&slots->fresh, record);
+}
+
 int cluster_hash_slots_set(struct cluster_hash_slots *slots, uint32_t place,
                            const struct cluster_record_pool *record)
 {

@@ -15,6 +15,10 @@ struct cluster_hash_slots;
 int cluster_hash_slots_create(uint32_t pools, struct cluster_hash_slots **out);
 void cluster_hash_slots_release(struct cluster_hash_slots **slots);
 
+/* Says whether a pool may have the slots of its record, which was read: RAPAHUB_EFORMAT. */
+int cluster_hash_slots_check(struct cluster_hash_slots *slots,
+                             const struct cluster_record_pool *record);
+
 /* Takes the slots of a pool from its record, which was read. RAPAHUB_EFORMAT where no pool has such
  * slots; then those of before stay. */
 int cluster_hash_slots_set(struct cluster_hash_slots *slots, uint32_t place,

@@ -12,8 +12,9 @@
 
 const struct hub_states cluster_local_states = {
     "cluster.container",
-    {[CLUSTER_LOCAL_BEGINNING] = {"BEGINNING",
-                                  HUB_TO(CLUSTER_LOCAL_SERVING) | HUB_TO(CLUSTER_LOCAL_DOWN)},
+    {[CLUSTER_LOCAL_BEGINNING] = {"BEGINNING", HUB_TO(CLUSTER_LOCAL_SERVING) |
+                                                   HUB_TO(CLUSTER_LOCAL_HELD) |
+                                                   HUB_TO(CLUSTER_LOCAL_DOWN)},
      [CLUSTER_LOCAL_SERVING] = {"SERVING", HUB_TO(CLUSTER_LOCAL_HELD) | HUB_TO(CLUSTER_LOCAL_DOWN)},
      [CLUSTER_LOCAL_HELD] = {"HELD", HUB_TO(CLUSTER_LOCAL_SERVING) | HUB_TO(CLUSTER_LOCAL_DOWN)},
      [CLUSTER_LOCAL_DOWN] = {"DOWN", HUB_TO(CLUSTER_LOCAL_BEGINNING)}}};

@@ -9,6 +9,8 @@
 #include "cluster/core/base/index.h"
 #include "cluster/core/base/table.h"
 #include "cluster/core/map/hash_slots.h"
+#include "cluster/core/map/pool_specs.h"
+#include "hub/base/check.h"
 
 struct row {
     struct cluster_pools_pool pool;
@@ -19,6 +21,7 @@ struct cluster_pools {
     struct cluster_table rows;
     struct cluster_index index; /* by number */
     struct cluster_hash_slots *slots;
+    struct cluster_pool_specs *specs;
     struct row fresh; /* a record's, until it is known to be sound */
 };
 
@@ -29,7 +32,8 @@ int cluster_pools_create(uint32_t max, uint64_t secret, struct cluster_pools **o
     *out = pools;
     if (pools && cluster_table_init(&pools->rows, max, sizeof(struct row)) == 0 &&
         cluster_index_init(&pools->index, max, secret) == 0 &&
-        cluster_hash_slots_create(max, &pools->slots) == 0)
+        cluster_hash_slots_create(max, &pools->slots) == 0 &&
+        cluster_pool_specs_create(max, &pools->specs) == 0)
         return 0;
     cluster_pools_release(out);
     return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u pools", max);
@@ -38,6 +42,7 @@ int cluster_pools_create(uint32_t max, uint64_t secret, struct cluster_pools **o
 void cluster_pools_release(struct cluster_pools **pools)
 {
     if (*pools) {
+        cluster_pool_specs_release(&(*pools)->specs);
         cluster_hash_slots_release(&(*pools)->slots);
         cluster_index_fini(&(*pools)->index);
         cluster_table_fini(&(*pools)->rows);
@@ -185,6 +190,17 @@ static void set(struct row *row, const struct row *fresh, uint64_t revision)
     memcpy(row->methods, fresh->methods, fresh->pool.methods * sizeof *fresh->methods);
 }
 
+/* Wholly or not at all: the slots are known to be sound before the rest is kept. */
+static int keep(struct cluster_pools *pools, uint32_t place,
+                const struct cluster_record_pool *record)
+{
+    int status = cluster_hash_slots_check(pools->slots, record);
+
+    if (status == 0)
+        status = cluster_pool_specs_set(pools->specs, place, record);
+    return status < 0 ? status : cluster_hash_slots_set(pools->slots, place, record);
+}
+
 int cluster_pools_put(struct cluster_pools *pools, uint64_t pool, uint64_t revision,
                       const struct cluster_record_pool *record)
 {
@@ -200,12 +216,31 @@ int cluster_pools_put(struct cluster_pools *pools, uint64_t pool, uint64_t revis
     row = row ? row : add(pools, pool);
     if (!row)
         return rapahub_fail(RAPAHUB_EFULL, "", "a node knows at most %u pools", pools->rows.max);
-    status = cluster_hash_slots_set(pools->slots, row->pool.place, record);
+    status = keep(pools, row->pool.place, record);
     if (status == 0)
         set(row, &pools->fresh, revision);
     else if (!known)
         cluster_pools_remove(pools, pool);
     return status;
+}
+
+void cluster_pools_set_state(struct cluster_pools *pools, uint64_t pool, uint64_t revision,
+                             enum cluster_pool_state state)
+{
+    struct row *row = find(pools, pool);
+
+    CHECK(row && revision >= row->pool.revision);
+    row->pool.revision = revision;
+    row->pool.state = (uint8_t)state;
+}
+
+struct cluster_record_pool cluster_pools_record(const struct cluster_pools *pools,
+                                                const struct cluster_pools_pool *pool)
+{
+    struct cluster_record_pool record = cluster_pool_specs_of(pools->specs, pool->place);
+
+    record.state = pool->state;
+    return record;
 }
 
 void cluster_pools_remove(struct cluster_pools *pools, uint64_t pool)
@@ -214,6 +249,7 @@ void cluster_pools_remove(struct cluster_pools *pools, uint64_t pool)
 
     if (!row)
         return;
+    cluster_pool_specs_clear(pools->specs, row->pool.place);
     cluster_index_remove(&pools->index, hash_of(pools, pool), row->pool.place);
     cluster_table_give(&pools->rows, row->pool.place);
 }

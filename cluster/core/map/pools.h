@@ -16,7 +16,7 @@ struct cluster_pools;
 
 struct cluster_pools_pool {
     uint64_t pool;
-    uint64_t revision; /* its record's */
+    uint64_t revision; /* its record's; 0: it is not in the metastore yet */
     uint32_t place;    /* in the table */
     uint32_t containers;
     uint32_t methods;
@@ -41,6 +41,11 @@ void cluster_pools_release(struct cluster_pools **pools);
 int cluster_pools_put(struct cluster_pools *pools, uint64_t pool, uint64_t revision,
                       const struct cluster_record_pool *record);
 
+/* Its record was put again at this revision, with this state and else as it was. The pool is known.
+ */
+void cluster_pools_set_state(struct cluster_pools *pools, uint64_t pool, uint64_t revision,
+                             enum cluster_pool_state state);
+
 /* Forgets a pool, if it is known. */
 void cluster_pools_remove(struct cluster_pools *pools, uint64_t pool);
 
@@ -56,6 +61,10 @@ const struct cluster_pools_pool *cluster_pools_after(const struct cluster_pools 
 const struct cluster_pools_method *cluster_pools_method(const struct cluster_pools *pools,
                                                         const struct cluster_pools_pool *pool,
                                                         uint64_t id);
+
+/* Returns the record of a pool. Its views are good until the next change. */
+struct cluster_record_pool cluster_pools_record(const struct cluster_pools *pools,
+                                                const struct cluster_pools_pool *pool);
 
 /* Returns the container that a hash leads to. */
 uint32_t cluster_pools_container(const struct cluster_pools *pools,
