@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a value of the metastore: a byte says of which kind, with three more that are no
- * records: a delta, the spec of a pool, and none. A value that is read is written such that it
- * reads as the same bytes again. */
+/* Any bytes as a value of the metastore: a byte says of which kind, with four more that are no
+ * records: a delta, the spec of a pool, the arguments of an operation, and none. A value that is
+ * read is written such that it reads as the same bytes again. */
 #include <string.h>
 
 #include "cluster/wire/delta.h"
+#include "cluster/wire/operation.h"
 #include "cluster/wire/pool_spec.h"
 #include "cluster/wire/record.h"
 #include "tests/fuzz/fuzz.h"
 
-#define DELTA CLUSTER_KEY_KINDS
-#define SPEC  (CLUSTER_KEY_KINDS + 1)
-#define KINDS (CLUSTER_KEY_KINDS + 2)
+#define DELTA     CLUSTER_KEY_KINDS
+#define SPEC      (CLUSTER_KEY_KINDS + 1)
+#define ARGUMENTS (CLUSTER_KEY_KINDS + 2)
+#define KINDS     (CLUSTER_KEY_KINDS + 3)
 
 union value {
     struct cluster_record record;
     struct cluster_delta delta;
     struct cluster_pool_spec spec;
+    struct cluster_operation_arguments arguments;
 };
 
 static int read_value(int kind, struct rapahub_bytes from, union value *out)
@@ -25,6 +28,8 @@ static int read_value(int kind, struct rapahub_bytes from, union value *out)
         return cluster_delta_read(from, &out->delta);
     if (kind == SPEC)
         return cluster_pool_spec_read(from, &out->spec);
+    if (kind == ARGUMENTS)
+        return cluster_operation_read(from, &out->arguments);
     return cluster_record_read((enum cluster_keys_kind)kind, from, &out->record);
 }
 
@@ -34,6 +39,8 @@ static int put_value(struct hub_writer *writer, int kind, const union value *val
         return cluster_delta_put(writer, &value->delta);
     if (kind == SPEC)
         return cluster_pool_spec_put(writer, &value->spec);
+    if (kind == ARGUMENTS)
+        return cluster_operation_put(writer, &value->arguments);
     return cluster_record_put(writer, (enum cluster_keys_kind)kind, &value->record);
 }
 
