@@ -63,6 +63,8 @@ RAPAHUB_BEGIN_DECLS
     X(ENOTLOCAL, -4302, 6, "it is not in this host", "call it where it is, or without a loan")    \
     X(ENOPOOL, -4303, 3, "there is no such pool", "look at its name, or its number")              \
     X(EHOPS, -4304, 75, "the call was handed on too often: its container moves", "try again")     \
+    X(EDIFFERS, -4305, 6, "there is one with this name, and it is another one",                   \
+      "delete it first, or choose another name")                                                  \
     X(EFENCED, -4306, 75, "the lease of the host is over: its managed containers take no calls",  \
       "try again; another host may have the container by then")
 
