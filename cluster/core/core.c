@@ -8,6 +8,9 @@
 #include "cluster/core/base/timers.h"
 #include "cluster/core/dispatch.h"
 
+/* Questions of operations: calls leave space for them. */
+#define OPERATIONS_ASK (CLUSTER_LIVES_ASKED_MAX + 1)
+
 struct cluster_core {
     struct cluster_dispatch parts;
     uint64_t told_ns; /* the last timer that was asked for */
@@ -36,7 +39,7 @@ static int make_base(struct cluster_dispatch *parts)
     if (status == 0)
         status = cluster_payload_create(limits->payloads, parts->effects, &parts->payload);
     if (status == 0)
-        status = cluster_pending_create(limits->calls, &parts->pending);
+        status = cluster_pending_create(limits->calls + OPERATIONS_ASK, &parts->pending);
     return status;
 }
 
@@ -62,6 +65,22 @@ static int make_calls(struct cluster_dispatch *parts)
     return cluster_send_create(limits, &send, &parts->send);
 }
 
+static int make_ops(struct cluster_dispatch *parts)
+{
+    const struct cluster_context context = {.limits = &parts->limits,
+                                            .node = parts->node,
+                                            .pools = parts->pools,
+                                            .map = parts->map,
+                                            .catch_up = &parts->catch_up,
+                                            .locals = parts->locals,
+                                            .pending = parts->pending,
+                                            .effects = parts->effects,
+                                            .hooks = &cluster_dispatch_hooks,
+                                            .user = parts};
+
+    return cluster_ops_create(&context, hub_random_next(&parts->random), &parts->ops);
+}
+
 int cluster_core_create(const struct cluster_limits *limits, uint32_t node, uint64_t seed,
                         struct cluster_core **out)
 {
@@ -80,6 +99,8 @@ int cluster_core_create(const struct cluster_limits *limits, uint32_t node, uint
         status = make_map(&core->parts);
     if (status == 0)
         status = make_calls(&core->parts);
+    if (status == 0)
+        status = make_ops(&core->parts);
     if (status < 0)
         cluster_core_release(out);
     return status;
@@ -90,6 +111,7 @@ void cluster_core_release(struct cluster_core **core)
     if (*core) {
         struct cluster_dispatch *parts = &(*core)->parts;
 
+        cluster_ops_release(&parts->ops);
         cluster_send_release(&parts->send);
         cluster_retry_release(&parts->retry);
         cluster_parking_release(&parts->parking);
@@ -109,7 +131,8 @@ void cluster_core_release(struct cluster_core **core)
 static void ask(struct cluster_core *core)
 {
     struct cluster_dispatch *parts = &core->parts;
-    uint64_t next = cluster_send_next(parts->send);
+    uint64_t calls = cluster_send_next(parts->send), operations = cluster_ops_next(parts->ops);
+    uint64_t next = calls < operations ? calls : operations;
 
     if (parts->catch_up.state == CLUSTER_CATCH_UP_OUTDATED && !parts->reading &&
         cluster_effects_space(parts->effects) > 0) {
@@ -135,6 +158,7 @@ int cluster_core_step(struct cluster_core *core, const struct cluster_event *eve
     if (parts->now_ns >= core->told_ns)
         core->told_ns = CLUSTER_TIMERS_NEVER;
     status = cluster_dispatch_event(parts, event);
+    cluster_ops_step(parts->ops, parts->now_ns);
     cluster_send_tick(parts->send, parts->now_ns);
     cluster_payload_say_dropped(parts->payload);
     ask(core);

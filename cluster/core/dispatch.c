@@ -12,12 +12,30 @@ static int tick(struct cluster_dispatch *core, const struct cluster_event *event
     return 0;
 }
 
+/* ---- the metastore ---- */
+
 static int take_pool(struct cluster_dispatch *core, const struct cluster_event *event)
 {
+    cluster_ops_changed(core->ops);
     if (event->record)
         return cluster_pools_put(core->pools, event->pool, event->revision, event->record);
     cluster_pools_remove(core->pools, event->pool);
     return 0;
+}
+
+static int take_operation(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    return cluster_ops_take_operation(core->ops, event->number, event->revision, event->operation);
+}
+
+static int take_next_pool(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    return cluster_ops_take_next_pool(core->ops, event->number, event->revision);
+}
+
+static int start(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    return cluster_ops_start(core->ops, event->session, event->boot, event->generation);
 }
 
 /* ---- the map ---- */
@@ -26,6 +44,7 @@ static void hand_on(struct cluster_dispatch *core, struct cluster_list changes)
 {
     struct cluster_delta_change change;
 
+    cluster_ops_changed(core->ops);
     while (cluster_delta_next(&changes, &change))
         cluster_send_changed(core->send, change.pool, change.container, core->now_ns);
 }
@@ -80,6 +99,7 @@ static int take_read(struct cluster_dispatch *core, const struct cluster_event *
         return end_reading(core, 0);
     core->reading = false;
     cluster_catch_up_read_end(&core->catch_up);
+    cluster_ops_changed(core->ops);
     while ((address = cluster_address_map_after(core->map, &place)))
         cluster_send_changed(core->send, address->pool, address->container, core->now_ns);
     return 0;
@@ -117,6 +137,12 @@ static int change_container(struct cluster_dispatch *core, const struct cluster_
     const struct cluster_local_container *local =
         cluster_local_containers_find(core->locals, event->pool, event->container);
 
+    if (event->change == CLUSTER_CONTAINER_DOWN &&
+        cluster_ops_down(core->ops, event->pool, event->container))
+        return 0;
+    if (cluster_ops_session(core->ops).revision != 0)
+        return rapahub_fail(RAPAHUB_ESTATE, "cluster.local.states",
+                            "a node that has started begins its containers by itself");
     if (event->change == CLUSTER_CONTAINER_BEGINS)
         return begin_container(core, event);
     if (!local || event->change >= CLUSTER_CONTAINER_CHANGES)
@@ -134,6 +160,71 @@ static int change_container(struct cluster_dispatch *core, const struct cluster_
         cluster_send_down(core->send, event->pool, event->container, core->now_ns);
     cluster_send_changed(core->send, event->pool, event->container, core->now_ns);
     return 0;
+}
+
+/* ---- operations ---- */
+
+static int begun(void *user, uint64_t pool, uint32_t container, uint64_t lineage, uint64_t covered)
+{
+    struct cluster_dispatch *core = user;
+
+    return cluster_dedup_begin(core->dedup, pool, container, lineage, covered);
+}
+
+static void serves(void *user, uint64_t pool, uint32_t container)
+{
+    struct cluster_dispatch *core = user;
+
+    cluster_send_changed(core->send, pool, container, core->now_ns);
+}
+
+static void down(void *user, uint64_t pool, uint32_t container)
+{
+    struct cluster_dispatch *core = user;
+
+    cluster_send_down(core->send, pool, container, core->now_ns);
+    cluster_send_changed(core->send, pool, container, core->now_ns);
+}
+
+static void gone(void *user, uint64_t pool, uint32_t container)
+{
+    struct cluster_dispatch *core = user;
+
+    cluster_dedup_forget(core->dedup, pool, container);
+    down(user, pool, container);
+}
+
+const struct cluster_context_hooks cluster_dispatch_hooks = {begun, serves, down, gone};
+
+static int take_order(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    return cluster_ops_order(core->ops, event->order);
+}
+
+static int cancel_order(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    return cluster_ops_cancel(core->ops, event->number);
+}
+
+static int end_txn(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    return cluster_ops_stored(core->ops, event->id, event->status, event->revision);
+}
+
+static int end_begin(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    const struct cluster_lives_answer answer = {event->id, event->covered, event->status,
+                                                event->text};
+
+    return cluster_ops_begun(core->ops, &answer);
+}
+
+static int end_removal(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    const struct cluster_lives_answer answer = {
+        .id = event->id, .status = event->status, .text = event->text};
+
+    return cluster_ops_removed(core->ops, &answer);
 }
 
 /* ---- calls ---- */
@@ -175,6 +266,9 @@ static int (*const handlers[CLUSTER_EVENT_KINDS])(struct cluster_dispatch *core,
                                                   const struct cluster_event *event) = {
     [CLUSTER_EVENT_TICK] = tick,
     [CLUSTER_EVENT_POOL] = take_pool,
+    [CLUSTER_EVENT_OPERATION] = take_operation,
+    [CLUSTER_EVENT_NEXT_POOL] = take_next_pool,
+    [CLUSTER_EVENT_STARTED] = start,
     [CLUSTER_EVENT_DELTA] = take_delta,
     [CLUSTER_EVENT_READING] = begin_reading,
     [CLUSTER_EVENT_ENTRY] = take_entry,
@@ -182,7 +276,12 @@ static int (*const handlers[CLUSTER_EVENT_KINDS])(struct cluster_dispatch *core,
     [CLUSTER_EVENT_CONTAINER] = change_container,
     [CLUSTER_EVENT_CALL] = begin_call,
     [CLUSTER_EVENT_CANCEL] = cancel_call,
-    [CLUSTER_EVENT_RUN] = end_run};
+    [CLUSTER_EVENT_RUN] = end_run,
+    [CLUSTER_EVENT_STORE] = end_txn,
+    [CLUSTER_EVENT_BEGUN] = end_begin,
+    [CLUSTER_EVENT_REMOVED] = end_removal,
+    [CLUSTER_EVENT_ORDER] = take_order,
+    [CLUSTER_EVENT_ORDER_CANCEL] = cancel_order};
 
 int cluster_dispatch_event(struct cluster_dispatch *core, const struct cluster_event *event)
 {

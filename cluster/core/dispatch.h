@@ -7,6 +7,7 @@
 
 #include "cluster/core/event.h"
 #include "cluster/core/map/catch_up.h"
+#include "cluster/core/ops/ops.h"
 
 struct cluster_dispatch {
     struct cluster_limits limits;
@@ -24,8 +25,12 @@ struct cluster_dispatch {
     struct cluster_parking *parking;
     struct cluster_retry *retry;
     struct cluster_send *send;
+    struct cluster_ops *ops;
     bool reading; /* RANGE was asked for */
 };
+
+/* Operations tell the calls by these; the user is the core. */
+extern const struct cluster_context_hooks cluster_dispatch_hooks;
 
 /* Hands an event to its part. A negative return says why it was refused; then nothing has happened,
  * but for a failed reading, which is asked for again. */

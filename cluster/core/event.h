@@ -32,7 +32,7 @@ enum cluster_event_kind {
     CLUSTER_EVENT_BEGUN,        /* a container has begun, or not */
     CLUSTER_EVENT_REMOVED,      /* a container is gone, with all that it had on this node, or not */
     CLUSTER_EVENT_ORDER,        /* a person asks for something: effect ORDERED */
-    CLUSTER_EVENT_ORDER_CANCEL, /* nobody waits for order `number` any more */
+    CLUSTER_EVENT_ORDER_CANCEL, /* order `number` shall end */
     CLUSTER_EVENT_COPIED,       /* a copy is durable, or not */
     CLUSTER_EVENT_RESTORED,     /* a copy with which a container begins covers these calls; as often
                                    as there are copies, in their order, before BEGUN */
@@ -52,7 +52,7 @@ struct cluster_event {
     uint64_t now_ns;
     uint8_t kind;
     uint8_t change;  /* CONTAINER: enum cluster_event_change */
-    uint64_t id;     /* of the effect that asked for it */
+    uint64_t id;     /* the effect that asked for it had this id */
     uint64_t number; /* CANCEL: of the call; ORDER_CANCEL: of the order; OPERATION: its own;
                         NEXT_POOL: the next pool's major; RESTORED, COPIED: the copy's */
     uint64_t pool;

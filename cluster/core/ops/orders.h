@@ -5,9 +5,15 @@
 #ifndef CLUSTER_CORE_OPS_ORDERS_H
 #define CLUSTER_CORE_OPS_ORDERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rapahub/value.h>
+
+#include "cluster/core/ops/context.h"
+#include "cluster/core/ops/operations.h"
+
+#define CLUSTER_ORDERS_MAX 1024 /* open at once */
 
 enum cluster_orders_kind {
     CLUSTER_ORDER_APPLY,   /* there shall be a pool as `spec` says */
@@ -27,5 +33,40 @@ struct cluster_orders_order {
     struct rapahub_bytes digest;   /* APPLY: SHA-256 of `spec` */
     struct rapahub_bytes manifest; /* APPLY: the MODULE record of the module that it names */
 };
+
+struct cluster_orders;
+
+/* Makes a table of CLUSTER_ORDERS_MAX orders. -ENOMEM. */
+int cluster_orders_create(struct cluster_orders **out);
+void cluster_orders_release(struct cluster_orders **orders);
+
+/* Says whether an order with this number may begin: RAPAHUB_EEXIST where an open one has it, -EBUSY
+ * where there are too many. */
+int cluster_orders_check(const struct cluster_orders *orders, const struct cluster_context *context,
+                         uint64_t number);
+
+/* Begins an order, which was checked: it ends with an operation, when that is durable, or when it
+ * has ended. */
+void cluster_orders_begin(struct cluster_orders *orders, struct cluster_context *context,
+                          const struct cluster_orders_order *order, uint64_t operation);
+
+/* Ends an order that was checked at once: nothing was to be done, and this operation, or none, had
+ * done it. */
+void cluster_orders_end_at_once(struct cluster_context *context, uint64_t number,
+                                uint64_t operation);
+
+/* Ends an open order, -ECANCELED: it is not looked at any more. -ENOENT. */
+int cluster_orders_cancel(struct cluster_orders *orders, struct cluster_context *context,
+                          uint64_t number);
+
+/* Ends the orders whose operations have come so far. */
+void cluster_orders_settle(struct cluster_orders *orders, struct cluster_context *context,
+                           const struct cluster_operations *operations);
+
+/* Ends all orders of an operation with a failure; of every one, if it is 0. */
+void cluster_orders_fail(struct cluster_orders *orders, struct cluster_context *context,
+                         uint64_t operation, int32_t status, const char *text);
+
+uint32_t cluster_orders_count(const struct cluster_orders *orders);
 
 #endif

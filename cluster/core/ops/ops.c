@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/core/ops/ops.h"
+
+#include <stdlib.h>
+
+#include <rapahub/error.h>
+
+#include "cluster/base/ids.h"
+#include "cluster/core/ops/create.h"
+#include "cluster/core/ops/map_writer.h"
+#include "cluster/core/ops/quarantine.h"
+#include "cluster/core/ops/removal.h"
+#include "cluster/core/ops/restart.h"
+#include "hub/base/check.h"
+
+#define AGAIN_NS UINT64_C(1000000)
+
+struct cluster_ops {
+    struct cluster_context context;
+    struct cluster_operations *operations;
+    struct cluster_orders *orders;
+    struct cluster_lives *lives;
+    struct cluster_map_writer writer;
+};
+
+int cluster_ops_create(const struct cluster_context *context, uint64_t secret,
+                       struct cluster_ops **out)
+{
+    struct cluster_ops *ops = calloc(1, sizeof *ops);
+    int status;
+
+    *out = ops;
+    if (!ops)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for operations");
+    ops->context = *context;
+    ops->context.next_ns = CLUSTER_TIMERS_NEVER;
+    ops->context.next_pool = CLUSTER_POOL_MAJOR_LEAST;
+    status = cluster_operations_create(&ops->operations);
+    if (status == 0)
+        status = cluster_orders_create(&ops->orders);
+    if (status == 0)
+        status = cluster_lives_create(&ops->context, secret, &ops->lives);
+    if (status == 0)
+        status = cluster_map_writer_init(&ops->writer);
+    if (status < 0)
+        cluster_ops_release(out);
+    return status;
+}
+
+void cluster_ops_release(struct cluster_ops **ops)
+{
+    if (*ops) {
+        cluster_map_writer_fini(&(*ops)->writer);
+        cluster_lives_release(&(*ops)->lives);
+        cluster_orders_release(&(*ops)->orders);
+        cluster_operations_release(&(*ops)->operations);
+    }
+    free(*ops);
+    *ops = NULL;
+}
+
+/* ---- the metastore ---- */
+
+static bool has_started(const struct cluster_ops *ops)
+{
+    return ops->context.session.revision != 0;
+}
+
+int cluster_ops_start(struct cluster_ops *ops, uint64_t session, uint32_t boot, uint32_t generation)
+{
+    ops->context.changed = true;
+    return cluster_session_start(&ops->context.session, session, boot, generation);
+}
+
+int cluster_ops_take_operation(struct cluster_ops *ops, uint64_t number, uint64_t revision,
+                               const struct cluster_record_operation *record)
+{
+    ops->context.changed = true;
+    return cluster_operations_put(ops->operations, number, revision, record);
+}
+
+int cluster_ops_take_next_pool(struct cluster_ops *ops, uint64_t next, uint64_t revision)
+{
+    if (next < CLUSTER_POOL_MAJOR_LEAST || next > UINT32_MAX)
+        return rapahub_fail(RAPAHUB_EFORMAT, "cluster.create.number", "no pool has this number");
+    if (revision > ops->context.next_pool_revision)
+        ops->context.next_pool_revision = revision;
+    if (next > ops->context.next_pool)
+        ops->context.next_pool = next;
+    return 0;
+}
+
+void cluster_ops_changed(struct cluster_ops *ops)
+{
+    ops->context.changed = true;
+}
+
+/* ---- orders ---- */
+
+static int find_operation(struct cluster_ops *ops, const struct cluster_orders_order *order,
+                          uint32_t *out)
+{
+    switch (order->kind) {
+    case CLUSTER_ORDER_APPLY:
+        return cluster_create_order(&ops->context, ops->operations, order, out);
+    case CLUSTER_ORDER_DELETE:
+        return cluster_removal_order(&ops->context, ops->operations, order, out);
+    case CLUSTER_ORDER_RELEASE:
+        return cluster_quarantine_order(&ops->context, ops->operations, order, out);
+    case CLUSTER_ORDER_WAIT:
+        *out = cluster_operations_find(ops->operations, order->operation);
+        return *out != 0 ? 0
+                         : rapahub_fail(RAPAHUB_ENOENT, "cluster.orders.wait",
+                                        "no operation has this number");
+    default:
+        return rapahub_fail(RAPAHUB_EINVAL, "", "no order is of kind %u", order->kind);
+    }
+}
+
+int cluster_ops_order(struct cluster_ops *ops, const struct cluster_orders_order *order)
+{
+    uint32_t place = 0;
+    int status = cluster_orders_check(ops->orders, &ops->context, order->number);
+
+    if (status < 0)
+        return status;
+    if (!has_started(ops))
+        return rapahub_fail(RAPAHUB_EAGAIN, "cluster.orders.start", "the node is just starting");
+    if (ops->writer.state == CLUSTER_MAP_WRITER_CLOSED)
+        return rapahub_fail(RAPAHUB_EIO, "cluster.orders.store", "the metastore has closed");
+    status = find_operation(ops, order, &place);
+    if (status < 0)
+        return status;
+    if (place == 0)
+        cluster_orders_end_at_once(&ops->context, order->number, 0);
+    else
+        cluster_orders_begin(ops->orders, &ops->context, order,
+                             cluster_operations_at(ops->operations, place)->number);
+    ops->context.changed = true;
+    return 0;
+}
+
+int cluster_ops_cancel(struct cluster_ops *ops, uint64_t number)
+{
+    return cluster_orders_cancel(ops->orders, &ops->context, number);
+}
+
+/* ---- answers ---- */
+
+static void give_up(struct cluster_ops *ops, uint32_t place, int32_t status, const char *text)
+{
+    const struct cluster_operations_row *row = cluster_operations_at(ops->operations, place);
+
+    cluster_orders_fail(ops->orders, &ops->context, row->number, status, text);
+    if (row->kind == CLUSTER_OPERATION_CREATE)
+        cluster_create_forget(&ops->context, ops->operations, place);
+    else
+        cluster_operations_remove(ops->operations, place);
+}
+
+/* Gives up what is not in the metastore of the plan that has not happened; nothing was done. */
+static void give_up_new(struct cluster_ops *ops, int32_t status, const char *text)
+{
+    const struct cluster_plan *plan = &ops->writer.plan;
+
+    for (uint32_t i = 0; i < plan->operations_count; i++)
+        if (cluster_operations_at(ops->operations, plan->operations[i].place)->revision == 0)
+            give_up(ops, plan->operations[i].place, status, text);
+}
+
+static void give_up_all(struct cluster_ops *ops)
+{
+    const char *text = "the metastore has closed; operations go on when the node starts again";
+    uint32_t place = 0;
+
+    while ((place = cluster_operations_after(ops->operations, place)) != 0)
+        if (cluster_operations_at(ops->operations, place)->revision == 0)
+            give_up(ops, place, RAPAHUB_EIO, text);
+    cluster_orders_fail(ops->orders, &ops->context, 0, RAPAHUB_EIO, text);
+}
+
+int cluster_ops_stored(struct cluster_ops *ops, uint64_t id, int32_t status, uint64_t revision)
+{
+    const struct cluster_map_writer_outcome outcome = {id, revision, status};
+    int known = cluster_map_writer_stored(&ops->writer, &ops->context, ops->operations, &outcome);
+
+    if (known < 0 || status == CLUSTER_TXN_OK)
+        return known;
+    if (ops->writer.state == CLUSTER_MAP_WRITER_CLOSED)
+        give_up_all(ops);
+    else if (status == CLUSTER_TXN_NO_SPACE)
+        give_up_new(ops, RAPAHUB_ENOSPC, "the disk of the metastore is full; nothing was done");
+    else if (ops->writer.attempts >= CLUSTER_OPS_ATTEMPTS_MAX)
+        give_up_new(ops, RAPAHUB_EAGAIN, "the metastore has not taken it; nothing was done");
+    return 0;
+}
+
+int cluster_ops_begun(struct cluster_ops *ops, const struct cluster_lives_answer *answer)
+{
+    return cluster_lives_begun(ops->lives, &ops->context, answer);
+}
+
+int cluster_ops_removed(struct cluster_ops *ops, const struct cluster_lives_answer *answer)
+{
+    return cluster_lives_removed(ops->lives, &ops->context, answer);
+}
+
+bool cluster_ops_down(struct cluster_ops *ops, uint64_t pool, uint32_t container)
+{
+    if (has_started(ops))
+        cluster_lives_down(ops->lives, &ops->context, pool, container);
+    return has_started(ops);
+}
+
+/* ---- steps ---- */
+
+/* An entry that is being changed is left alone: the metastore may have the one after it. */
+static void look_at_entries(struct cluster_ops *ops, struct cluster_plan *plan)
+{
+    const struct cluster_address *address;
+    uint32_t place = 0;
+
+    while ((address = cluster_address_map_after(ops->context.map, &place)))
+        if (!cluster_map_writer_changes(&ops->writer, address))
+            cluster_restart_entry(&ops->context, ops->lives, address, plan);
+}
+
+/* The time of an operation counts from when this life of the node saw it first. */
+static void set_deadline(struct cluster_ops *ops, struct cluster_operations_row *row)
+{
+    if (row->budget_ms == 0)
+        return;
+    if (row->deadline_ns == 0)
+        row->deadline_ns = ops->context.now_ns + row->budget_ms * UINT64_C(1000000);
+    if (row->deadline_ns > ops->context.now_ns &&
+        (row->state == CLUSTER_OPERATION_PLACING || row->state == CLUSTER_OPERATION_BEGINNING))
+        cluster_context_wake(&ops->context, row->deadline_ns);
+}
+
+static void step_operation(struct cluster_ops *ops, uint32_t place, struct cluster_plan *plan)
+{
+    struct cluster_operations_row *row = cluster_operations_at(ops->operations, place);
+
+    if (cluster_operations_has_ended(row))
+        return;
+    set_deadline(ops, row);
+    if (row->kind == CLUSTER_OPERATION_RELEASE)
+        cluster_quarantine_step(&ops->context, ops->operations, ops->lives, place, plan);
+    else if (row->kind == CLUSTER_OPERATION_DELETE || row->state == CLUSTER_OPERATION_UNDOING)
+        cluster_removal_step(&ops->context, ops->operations, ops->lives, place, plan);
+    else
+        cluster_create_step(&ops->context, ops->operations, ops->lives, place, plan);
+}
+
+/* A transaction is of one operation, or of entries. */
+static void look_at_operations(struct cluster_ops *ops, struct cluster_plan *plan)
+{
+    uint32_t place = 0;
+
+    while ((place = cluster_operations_after(ops->operations, place)) != 0)
+        step_operation(ops, place, plan && cluster_plan_is_empty(plan) ? plan : NULL);
+    place = plan && cluster_plan_is_empty(plan) ? cluster_operations_surplus(ops->operations) : 0;
+    if (place != 0)
+        cluster_plan_forget(plan, place);
+}
+
+static void carry_out(struct cluster_ops *ops)
+{
+    int status = cluster_map_writer_send(&ops->writer, &ops->context, ops->operations);
+
+    if (status < 0)
+        give_up_new(ops, status, rapahub_last_error()->text);
+}
+
+static void look_at_all(struct cluster_ops *ops)
+{
+    struct cluster_context *context = &ops->context;
+    struct cluster_plan *plan = NULL;
+
+    if (cluster_map_writer_is_ready(&ops->writer, context)) {
+        plan = &ops->writer.plan;
+        cluster_plan_init(plan);
+    }
+    if (context->catch_up->state != CLUSTER_CATCH_UP_CURRENT)
+        return;
+    cluster_lives_sweep(ops->lives, context);
+    look_at_entries(ops, plan);
+    look_at_operations(ops, plan);
+    if (plan && !cluster_plan_is_empty(plan))
+        carry_out(ops);
+}
+
+/* Where there is no space for an effect or a question all is looked at again a little later. */
+void cluster_ops_step(struct cluster_ops *ops, uint64_t now_ns)
+{
+    struct cluster_context *context = &ops->context;
+
+    context->now_ns = now_ns;
+    if (!has_started(ops) || (!context->changed && now_ns < context->next_ns))
+        return;
+    context->changed = false;
+    context->next_ns = CLUSTER_TIMERS_NEVER;
+    cluster_orders_settle(ops->orders, context, ops->operations);
+    look_at_all(ops);
+    if (cluster_effects_space(context->effects) < 2 || cluster_pending_space(context->pending) == 0)
+        cluster_context_wake(context, now_ns + AGAIN_NS);
+}
+
+uint64_t cluster_ops_next(const struct cluster_ops *ops)
+{
+    return ops->context.changed && has_started(ops) ? ops->context.now_ns : ops->context.next_ns;
+}
+
+/* ---- for lists ---- */
+
+const struct cluster_operations *cluster_ops_operations(const struct cluster_ops *ops)
+{
+    return ops->operations;
+}
+
+const struct cluster_lives *cluster_ops_lives(const struct cluster_ops *ops)
+{
+    return ops->lives;
+}
+
+struct cluster_session cluster_ops_session(const struct cluster_ops *ops)
+{
+    return ops->context.session;
+}
+
+uint32_t cluster_ops_orders(const struct cluster_ops *ops)
+{
+    return cluster_orders_count(ops->orders);
+}
+
+bool cluster_ops_is_writing(const struct cluster_ops *ops)
+{
+    return ops->writer.state == CLUSTER_MAP_WRITER_SENT;
+}

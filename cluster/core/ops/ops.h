@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ops: the operations of a node: it creates, restarts and deletes pools, and says to people what
+ * became of their orders. It acts by what is so, and by no memory of what it did: after a crash it
+ * goes on from what the metastore has.
+ */
+#ifndef CLUSTER_CORE_OPS_OPS_H
+#define CLUSTER_CORE_OPS_OPS_H
+
+#include "cluster/core/ops/context.h"
+#include "cluster/core/ops/lives.h"
+#include "cluster/core/ops/orders.h"
+
+/* A new operation whose transaction has not happened so often is given up. */
+#define CLUSTER_OPS_ATTEMPTS_MAX 6
+
+struct cluster_ops;
+
+/* Makes the operations of a node; the context is copied, and what it names lives longer. -ENOMEM.
+ */
+int cluster_ops_create(const struct cluster_context *context, uint64_t secret,
+                       struct cluster_ops **out);
+void cluster_ops_release(struct cluster_ops **ops);
+
+/* All that the metastore has was told; see cluster_session_start. */
+int cluster_ops_start(struct cluster_ops *ops, uint64_t session, uint32_t boot,
+                      uint32_t generation);
+
+/* The metastore has this, see cluster_operations_put. */
+int cluster_ops_take_operation(struct cluster_ops *ops, uint64_t number, uint64_t revision,
+                               const struct cluster_record_operation *record);
+int cluster_ops_take_next_pool(struct cluster_ops *ops, uint64_t next, uint64_t revision);
+
+/* Begins an order. A negative return refuses it, and nothing is told of it later. */
+int cluster_ops_order(struct cluster_ops *ops, const struct cluster_orders_order *order);
+int cluster_ops_cancel(struct cluster_ops *ops, uint64_t number);
+
+/* A transaction, a begin or a removal has ended: -ENOENT where none has this id. */
+int cluster_ops_stored(struct cluster_ops *ops, uint64_t id, int32_t status, uint64_t revision);
+int cluster_ops_begun(struct cluster_ops *ops, const struct cluster_lives_answer *answer);
+int cluster_ops_removed(struct cluster_ops *ops, const struct cluster_lives_answer *answer);
+
+/* The guest of a container is dead. False: the node has not started. */
+bool cluster_ops_down(struct cluster_ops *ops, uint64_t pool, uint32_t container);
+
+/* The map or a pool has changed. */
+void cluster_ops_changed(struct cluster_ops *ops);
+
+/* Does what follows from what has changed, and what is due. */
+void cluster_ops_step(struct cluster_ops *ops, uint64_t now_ns);
+
+/* Returns when something is due, or CLUSTER_TIMERS_NEVER. */
+uint64_t cluster_ops_next(const struct cluster_ops *ops);
+
+/* For lists, and for tests. */
+const struct cluster_operations *cluster_ops_operations(const struct cluster_ops *ops);
+const struct cluster_lives *cluster_ops_lives(const struct cluster_ops *ops);
+struct cluster_session cluster_ops_session(const struct cluster_ops *ops);
+uint32_t cluster_ops_orders(const struct cluster_ops *ops); /* open */
+bool cluster_ops_is_writing(const struct cluster_ops *ops); /* a transaction is under way */
+
+#endif

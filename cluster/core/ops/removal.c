@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/core/ops/removal.h"
+
+#include <rapahub/error.h>
+
+int cluster_removal_order(struct cluster_context *context, struct cluster_operations *operations,
+                          const struct cluster_orders_order *order, uint32_t *out)
+{
+    const struct cluster_pools_pool *pool = cluster_pools_named(context->pools, order->pool);
+
+    *out = pool ? cluster_operations_open(operations, CLUSTER_OPERATION_DELETE, pool->pool)
+                : cluster_operations_last(operations, CLUSTER_OPERATION_DELETE, 0, order->pool);
+    if (*out != 0)
+        return 0;
+    if (!pool)
+        return rapahub_fail(RAPAHUB_ENOPOOL, "cluster.delete.name", "no pool has this name");
+    if (pool->revision == 0)
+        return rapahub_fail(RAPAHUB_EAGAIN, "cluster.delete.name", "pool %s is just being created",
+                            pool->name);
+    *out = cluster_operations_add(operations, CLUSTER_OPERATION_DELETE, pool->pool, 0, pool->name);
+    if (*out == 0)
+        return rapahub_fail(RAPAHUB_EFULL, "cluster.operation.bounds",
+                            "at most %u operations are open", CLUSTER_OPERATIONS_MAX);
+    return 0;
+}
+
+/* A creation that is under way ends with it; one that failed keeps its cause. It may have removed
+ * the pool before. */
+static void plan_begin(const struct cluster_operations *operations, uint32_t place,
+                       const struct cluster_pools_pool *pool, struct cluster_plan *plan)
+{
+    const struct cluster_operations_row *row = cluster_operations_at(operations, place);
+    uint32_t create = cluster_operations_open(operations, CLUSTER_OPERATION_CREATE, row->pool);
+
+    if (!pool) {
+        cluster_plan_move(plan, place,
+                          row->state == CLUSTER_OPERATION_NEW ? CLUSTER_OPERATION_REMOVING
+                                                              : CLUSTER_OPERATION_DONE,
+                          0, "");
+        return;
+    }
+    if (create != 0) {
+        const struct cluster_operations_row *created = cluster_operations_at(operations, create);
+        bool failed = created->state == CLUSTER_OPERATION_UNDOING;
+
+        cluster_plan_move(plan, create, CLUSTER_OPERATION_ABORTED,
+                          failed ? created->result : RAPAHUB_ECANCELED,
+                          failed ? created->text : "the pool was deleted while it was created");
+    }
+    cluster_plan_move(plan, place, CLUSTER_OPERATION_REMOVING, 0, "");
+    cluster_plan_put_pool(plan, row->pool, CLUSTER_POOL_DESTROYING);
+}
+
+/* Asks all containers of the pool to go. Returns how many are still there; `left` gets how many
+ * entries it has. */
+static uint32_t ask_all(struct cluster_context *context, struct cluster_lives *lives,
+                        const struct cluster_pools_pool *pool, struct cluster_operations_row *row,
+                        uint32_t *left)
+{
+    uint32_t there = 0;
+
+    *left = 0;
+    for (uint32_t c = 0; c < pool->containers; c++) {
+        const struct cluster_life *life;
+
+        if (!cluster_address_map_find(context->map, pool->pool, c))
+            continue;
+        ++*left;
+        cluster_lives_remove(lives, context, pool->pool, c);
+        life = cluster_lives_find(lives, pool->pool, c);
+        there += !life || !life->removed;
+        if (life && life->removed && life->failed)
+            cluster_operations_note(row, life->text);
+    }
+    return there;
+}
+
+static void plan_entries(const struct cluster_context *context,
+                         const struct cluster_pools_pool *pool, struct cluster_plan *plan)
+{
+    for (uint32_t c = 0; c < pool->containers && cluster_plan_space(plan) > 0; c++) {
+        const struct cluster_address *address =
+            cluster_address_map_find(context->map, pool->pool, c);
+
+        if (address)
+            cluster_plan_change(plan, address, NULL);
+    }
+}
+
+/* With the last entries the pool goes. */
+static void plan_end(const struct cluster_operations_row *row, uint32_t place,
+                     struct cluster_plan *plan)
+{
+    cluster_plan_move(plan, place,
+                      row->state == CLUSTER_OPERATION_UNDOING ? CLUSTER_OPERATION_ABORTED
+                                                              : CLUSTER_OPERATION_DONE,
+                      row->result, row->text);
+    cluster_plan_delete_pool(plan, row->pool);
+}
+
+void cluster_removal_step(struct cluster_context *context, struct cluster_operations *operations,
+                          struct cluster_lives *lives, uint32_t place, struct cluster_plan *plan)
+{
+    struct cluster_operations_row *row = cluster_operations_at(operations, place);
+    const struct cluster_pools_pool *pool = cluster_pools_find(context->pools, row->pool);
+    uint32_t left;
+
+    if (!pool || row->state == CLUSTER_OPERATION_NEW) {
+        if (plan)
+            plan_begin(operations, place, pool, plan);
+        return;
+    }
+    if (ask_all(context, lives, pool, row, &left) > 0 || !plan)
+        return;
+    plan_entries(context, pool, plan);
+    if (plan->changes_count == left)
+        plan_end(row, place, plan);
+}
