@@ -157,8 +157,9 @@ int cluster_core_step(struct cluster_core *core, const struct cluster_event *eve
         parts->now_ns = event->now_ns;
     if (parts->now_ns >= core->told_ns)
         core->told_ns = CLUSTER_TIMERS_NEVER;
+    cluster_ops_set_time(parts->ops, parts->now_ns);
     status = cluster_dispatch_event(parts, event);
-    cluster_ops_step(parts->ops, parts->now_ns);
+    cluster_ops_step(parts->ops);
     cluster_send_tick(parts->send, parts->now_ns);
     cluster_payload_say_dropped(parts->payload);
     ask(core);

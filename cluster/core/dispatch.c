@@ -107,58 +107,12 @@ static int take_read(struct cluster_dispatch *core, const struct cluster_event *
 
 /* ---- containers ---- */
 
-static const enum cluster_local_state states[] = {
-    [CLUSTER_CONTAINER_BEGINS] = CLUSTER_LOCAL_BEGINNING,
-    [CLUSTER_CONTAINER_SERVES] = CLUSTER_LOCAL_SERVING,
-    [CLUSTER_CONTAINER_HELD] = CLUSTER_LOCAL_HELD,
-    [CLUSTER_CONTAINER_DOWN] = CLUSTER_LOCAL_DOWN};
-
-static int begin_container(struct cluster_dispatch *core, const struct cluster_event *event)
-{
-    int status = cluster_local_containers_begin(core->locals, event->pool, event->container,
-                                                event->token, event->lineage);
-
-    if (status == 0)
-        status = cluster_dedup_begin(core->dedup, event->pool, event->container, event->lineage,
-                                     event->covered);
-    return status;
-}
-
-/* Its history of calls goes with it. Calls that ran in it look for it elsewhere. */
-static void remove_container(struct cluster_dispatch *core, const struct cluster_event *event)
-{
-    cluster_local_containers_remove(core->locals, event->pool, event->container);
-    cluster_dedup_forget(core->dedup, event->pool, event->container);
-    cluster_send_down(core->send, event->pool, event->container, core->now_ns);
-}
-
 static int change_container(struct cluster_dispatch *core, const struct cluster_event *event)
 {
-    const struct cluster_local_container *local =
-        cluster_local_containers_find(core->locals, event->pool, event->container);
-
-    if (event->change == CLUSTER_CONTAINER_DOWN &&
-        cluster_ops_down(core->ops, event->pool, event->container))
-        return 0;
-    if (cluster_ops_session(core->ops).revision != 0)
-        return rapahub_fail(RAPAHUB_ESTATE, "cluster.local.states",
-                            "a node that has started begins its containers by itself");
-    if (event->change == CLUSTER_CONTAINER_BEGINS)
-        return begin_container(core, event);
-    if (!local || event->change >= CLUSTER_CONTAINER_CHANGES)
+    if (event->change != CLUSTER_CONTAINER_DOWN ||
+        !cluster_local_containers_find(core->locals, event->pool, event->container))
         return rapahub_fail(RAPAHUB_ENOENT, "cluster.local.states", "it has no such container");
-    if (event->change == CLUSTER_CONTAINER_GONE) {
-        remove_container(core, event);
-    } else {
-        if (!hub_states_may(&cluster_local_states, local->state, states[event->change]))
-            return rapahub_fail(RAPAHUB_ESTATE, "cluster.local.states", "the container is %s",
-                                hub_states_name(&cluster_local_states, local->state));
-        cluster_local_containers_move(core->locals, event->pool, event->container,
-                                      states[event->change]);
-    }
-    if (event->change == CLUSTER_CONTAINER_DOWN)
-        cluster_send_down(core->send, event->pool, event->container, core->now_ns);
-    cluster_send_changed(core->send, event->pool, event->container, core->now_ns);
+    cluster_ops_down(core->ops, event->pool, event->container);
     return 0;
 }
 

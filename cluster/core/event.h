@@ -40,11 +40,7 @@ enum cluster_event_kind {
 };
 
 enum cluster_event_change {
-    CLUSTER_CONTAINER_BEGINS,
-    CLUSTER_CONTAINER_SERVES, /* it has begun, or is held no longer */
-    CLUSTER_CONTAINER_HELD,
     CLUSTER_CONTAINER_DOWN, /* its guest is dead */
-    CLUSTER_CONTAINER_GONE,
     CLUSTER_CONTAINER_CHANGES
 };
 
@@ -59,9 +55,9 @@ struct cluster_event {
     uint32_t container;
     uint64_t revision; /* POOL, OPERATION, NEXT_POOL, DELTA, ENTRY: of its last put; READING: of the
                           last delta; STORE: of the transaction */
-    uint64_t token, lineage, covered; /* BEGINS, see cluster_dedup_begin; BEGUN: covered, 0: there
-                                         was no copy; RESTORED: token */
-    uint64_t session; /* STARTED: the revision that created the record of the own session */
+    uint64_t token;    /* RESTORED: of the copy */
+    uint64_t covered;  /* BEGUN: so many ends of calls are in the copy; 0: there was none */
+    uint64_t session;  /* STARTED: the revision that created the record of the own session */
     uint32_t boot, generation;   /* STARTED */
     int32_t status, application; /* STORE: enum cluster_txn_status, never UNKNOWN */
     bool whole;                  /* COPIED: it has the whole state */

@@ -90,6 +90,11 @@ int cluster_ops_take_next_pool(struct cluster_ops *ops, uint64_t next, uint64_t 
     return 0;
 }
 
+void cluster_ops_set_time(struct cluster_ops *ops, uint64_t now_ns)
+{
+    ops->context.now_ns = now_ns;
+}
+
 void cluster_ops_changed(struct cluster_ops *ops)
 {
     ops->context.changed = true;
@@ -205,11 +210,9 @@ int cluster_ops_removed(struct cluster_ops *ops, const struct cluster_lives_answ
     return cluster_lives_removed(ops->lives, &ops->context, answer);
 }
 
-bool cluster_ops_down(struct cluster_ops *ops, uint64_t pool, uint32_t container)
+void cluster_ops_down(struct cluster_ops *ops, uint64_t pool, uint32_t container)
 {
-    if (has_started(ops))
-        cluster_lives_down(ops->lives, &ops->context, pool, container);
-    return has_started(ops);
+    cluster_lives_down(ops->lives, &ops->context, pool, container);
 }
 
 /* ---- steps ---- */
@@ -291,19 +294,18 @@ static void look_at_all(struct cluster_ops *ops)
 }
 
 /* Where there is no space for an effect or a question all is looked at again a little later. */
-void cluster_ops_step(struct cluster_ops *ops, uint64_t now_ns)
+void cluster_ops_step(struct cluster_ops *ops)
 {
     struct cluster_context *context = &ops->context;
 
-    context->now_ns = now_ns;
-    if (!has_started(ops) || (!context->changed && now_ns < context->next_ns))
+    if (!has_started(ops) || (!context->changed && context->now_ns < context->next_ns))
         return;
     context->changed = false;
     context->next_ns = CLUSTER_TIMERS_NEVER;
     cluster_orders_settle(ops->orders, context, ops->operations);
     look_at_all(ops);
     if (cluster_effects_space(context->effects) < 2 || cluster_pending_space(context->pending) == 0)
-        cluster_context_wake(context, now_ns + AGAIN_NS);
+        cluster_context_wake(context, context->now_ns + AGAIN_NS);
 }
 
 uint64_t cluster_ops_next(const struct cluster_ops *ops)

@@ -39,14 +39,17 @@ int cluster_ops_stored(struct cluster_ops *ops, uint64_t id, int32_t status, uin
 int cluster_ops_begun(struct cluster_ops *ops, const struct cluster_lives_answer *answer);
 int cluster_ops_removed(struct cluster_ops *ops, const struct cluster_lives_answer *answer);
 
-/* The guest of a container is dead. False: the node has not started. */
-bool cluster_ops_down(struct cluster_ops *ops, uint64_t pool, uint32_t container);
+/* The guest of a container is dead. */
+void cluster_ops_down(struct cluster_ops *ops, uint64_t pool, uint32_t container);
 
 /* The map or a pool has changed. */
 void cluster_ops_changed(struct cluster_ops *ops);
 
+/* Sets the time, which does not go back: before all that is told at it. */
+void cluster_ops_set_time(struct cluster_ops *ops, uint64_t now_ns);
+
 /* Does what follows from what has changed, and what is due. */
-void cluster_ops_step(struct cluster_ops *ops, uint64_t now_ns);
+void cluster_ops_step(struct cluster_ops *ops);
 
 /* Returns when something is due, or CLUSTER_TIMERS_NEVER. */
 uint64_t cluster_ops_next(const struct cluster_ops *ops);

@@ -94,18 +94,49 @@ static void read_map(void)
 
 /* ---- containers ---- */
 
-static void change(uint32_t c, enum cluster_event_change to)
-{
-    struct actor *actor = &node_rules_world.actors[c];
-    const struct cluster_event event = {.kind = CLUSTER_EVENT_CONTAINER,
-                                        .change = (uint8_t)to,
-                                        .pool = POOL,
-                                        .container = c,
-                                        .token = actor->tokens,
-                                        .lineage = actor->lineage};
+enum change { BEGINS, SERVES, HELD, DOWN, GONE };
 
-    actor->serving = to == CLUSTER_CONTAINER_SERVES;
-    if (node_rules_tell(event) < 0)
+/* What operations do with a container, without them. */
+static int do_change(struct cluster_dispatch *parts, uint32_t c, enum change to)
+{
+    const struct actor *actor = &node_rules_world.actors[c];
+    const struct cluster_context_hooks *hooks = &cluster_dispatch_hooks;
+    int status = 0;
+
+    if (to == BEGINS) {
+        status =
+            cluster_local_containers_begin(parts->locals, POOL, c, actor->tokens, actor->lineage);
+        return status < 0 ? status : hooks->begun(parts, POOL, c, actor->lineage, 0);
+    }
+    if (to == GONE) {
+        cluster_local_containers_remove(parts->locals, POOL, c);
+        hooks->gone(parts, POOL, c);
+        return 0;
+    }
+    cluster_local_containers_move(parts->locals, POOL, c,
+                                  to == SERVES ? CLUSTER_LOCAL_SERVING : CLUSTER_LOCAL_HELD);
+    if (to == SERVES)
+        hooks->serves(parts, POOL, c);
+    return 0;
+}
+
+static void change(uint32_t c, enum change to)
+{
+    struct cluster_dispatch *parts =
+        (struct cluster_dispatch *)(uintptr_t)cluster_core_parts(node_rules_world.core);
+    struct cluster_event event = {.kind = CLUSTER_EVENT_CONTAINER,
+                                  .change = CLUSTER_CONTAINER_DOWN,
+                                  .pool = POOL,
+                                  .container = c};
+    int status = 0;
+
+    node_rules_world.actors[c].serving = to == SERVES;
+    (void)node_rules_tell((struct cluster_event){.kind = CLUSTER_EVENT_TICK});
+    if (to != DOWN) {
+        status = do_change(parts, c, to);
+        event.kind = CLUSTER_EVENT_TICK;
+    }
+    if (node_rules_tell(event) < 0 || status < 0)
         node_rules_broke("a change of container %u is refused", c);
 }
 
@@ -119,7 +150,7 @@ static void begin(uint32_t c)
     actor->tokens = cluster_ids_token(0, actor->entry.epoch, actor->life);
     actor->lineage = cluster_ids_lineage(actor->entry.epoch, actor->life);
     actor->life++;
-    change(c, CLUSTER_CONTAINER_BEGINS);
+    change(c, BEGINS);
 }
 
 static void set_entry(uint32_t c, uint8_t state, uint64_t epoch)
@@ -149,13 +180,13 @@ static void kill_guest(uint32_t c)
     node_rules_figures.deaths++;
     lose_runs(c);
     node_rules_world.actors[c].down = true;
-    change(c, CLUSTER_CONTAINER_DOWN);
+    change(c, DOWN);
 }
 
 static void remove_container(uint32_t c)
 {
     lose_runs(c);
-    change(c, CLUSTER_CONTAINER_GONE);
+    change(c, GONE);
     node_rules_world.actors[c].here = false;
     set_entry(c, CLUSTER_ENTRY_NONE, 0);
 }
@@ -172,11 +203,11 @@ static void move_container(uint32_t c)
     else if (!actor->here || actor->down)
         begin(c);
     else if (!actor->serving)
-        change(c, CLUSTER_CONTAINER_SERVES);
+        change(c, SERVES);
     else if (actor->entry.state != CLUSTER_ENTRY_ACTIVE)
         set_entry(c, CLUSTER_ENTRY_ACTIVE, actor->entry.epoch);
     else if (what < 4)
-        change(c, CLUSTER_CONTAINER_HELD);
+        change(c, HELD);
     else if (what < 7)
         kill_guest(c);
     else if (what < 8)
@@ -340,7 +371,7 @@ static void settle(void)
     node_rules_check();
     for (uint32_t c = 0; c < CONTAINERS; c++)
         if (node_rules_world.actors[c].here)
-            change(c, CLUSTER_CONTAINER_GONE);
+            change(c, GONE);
     pass_time(MS);
     left = cluster_send_figures(parts->send);
     if (left.calls + left.members + cluster_parking_figures(parts->parking, 0, 0).calls +

@@ -64,7 +64,8 @@ static inline void ops_stage_gone(void *user, uint64_t pool, uint32_t container)
 
 static inline void ops_stage_step(struct ops_stage *stage)
 {
-    cluster_ops_step(stage->ops, stage->now);
+    cluster_ops_set_time(stage->ops, stage->now);
+    cluster_ops_step(stage->ops);
     cluster_effects_take(stage->context.effects, stage->now, &stage->out);
     for (uint32_t i = 0; i < stage->out.count; i++)
         if (stage->out.effects[i].kind == CLUSTER_EFFECT_TXN) {
@@ -182,6 +183,7 @@ static inline void ops_stage_end_txn(struct ops_stage *stage, int status, bool d
     if (size > 0)
         memcpy(bytes, log->value.data, size);
     stage->txn = NULL;
+    cluster_ops_set_time(stage->ops, stage->now);
     assert_int_equal(cluster_ops_stored(stage->ops, stage->last_txn.id, status, revision), 0);
     if (status == CLUSTER_TXN_OK && delta && size > 0) {
         assert_int_equal(cluster_delta_read((struct rapahub_bytes){bytes, size}, &changes), 0);
@@ -204,6 +206,7 @@ static inline void ops_stage_end_begin(struct ops_stage *stage, uint64_t id, int
     const struct cluster_lives_answer answer = {
         .id = id, .status = status, .text = {"it failed", status < 0 ? 9 : 0}};
 
+    cluster_ops_set_time(stage->ops, stage->now);
     assert_int_equal(cluster_ops_begun(stage->ops, &answer), 0);
     ops_stage_step(stage);
 }
@@ -219,7 +222,8 @@ static inline void ops_stage_end_removal(struct ops_stage *stage, uint64_t id, i
 
 static inline void ops_stage_kill(struct ops_stage *stage, uint64_t pool, uint32_t container)
 {
-    assert_true(cluster_ops_down(stage->ops, pool, container));
+    cluster_ops_set_time(stage->ops, stage->now);
+    cluster_ops_down(stage->ops, pool, container);
     ops_stage_step(stage);
 }
 

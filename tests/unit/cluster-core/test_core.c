@@ -63,22 +63,34 @@ static struct cluster_core *open_core(void)
     return core;
 }
 
-static void change(struct cluster_core *core, uint32_t container, enum cluster_event_change to,
-                   uint32_t life)
+enum change { BEGINS, SERVES, DOWN };
+
+/* What operations do with a container, without them. */
+static void change(struct cluster_core *core, uint32_t container, enum change to, uint32_t life)
 {
-    assert_int_equal(tell(core, (struct cluster_event){.kind = CLUSTER_EVENT_CONTAINER,
-                                                       .change = (uint8_t)to,
-                                                       .pool = POOL,
-                                                       .container = container,
-                                                       .token = cluster_ids_token(0, 1, life),
-                                                       .lineage = cluster_ids_lineage(1, life)}),
-                     0);
+    struct cluster_dispatch *parts = (struct cluster_dispatch *)(uintptr_t)cluster_core_parts(core);
+    uint64_t lineage = cluster_ids_lineage(1, life);
+    struct cluster_event event = {.kind = CLUSTER_EVENT_TICK, .pool = POOL, .container = container};
+
+    if (to == BEGINS) {
+        assert_int_equal(cluster_local_containers_begin(parts->locals, POOL, container,
+                                                        cluster_ids_token(0, 1, life), lineage),
+                         0);
+        assert_int_equal(cluster_dispatch_hooks.begun(parts, POOL, container, lineage, 0), 0);
+    } else if (to == SERVES) {
+        cluster_local_containers_move(parts->locals, POOL, container, CLUSTER_LOCAL_SERVING);
+        cluster_dispatch_hooks.serves(parts, POOL, container);
+    } else {
+        event.kind = CLUSTER_EVENT_CONTAINER;
+        event.change = CLUSTER_CONTAINER_DOWN;
+    }
+    assert_int_equal(tell(core, event), 0);
 }
 
 static void serve(struct cluster_core *core, uint32_t container, uint32_t life)
 {
-    change(core, container, CLUSTER_CONTAINER_BEGINS, life);
-    change(core, container, CLUSTER_CONTAINER_SERVES, life);
+    change(core, container, BEGINS, life);
+    change(core, container, SERVES, life);
 }
 
 static int call(struct cluster_core *core, uint64_t number, uint8_t mode, uint64_t method)
@@ -162,7 +174,7 @@ static void a_call_waits_while_its_container_does_not_serve(void **state)
     struct cluster_core *core = open_core();
 
     (void)state;
-    change(core, 0, CLUSTER_CONTAINER_BEGINS, 0);
+    change(core, 0, BEGINS, 0);
     for (uint64_t i = 1; i <= 4; i++)
         assert_int_equal(call(core, i, CLUSTER_MODE_DIRECT, ONCE), 0);
     (void)effect_of(CLUSTER_EFFECT_RUN, 0);
@@ -173,7 +185,7 @@ static void a_call_waits_while_its_container_does_not_serve(void **state)
     answered(2, RAPAHUB_ECANCELED, "");
     assert_int_equal(tell(core, (struct cluster_event){.kind = CLUSTER_EVENT_CANCEL, .number = 2}),
                      RAPAHUB_ENOENT);
-    change(core, 0, CLUSTER_CONTAINER_SERVES, 0);
+    change(core, 0, SERVES, 0);
     assert_int_equal(effect_of(CLUSTER_EFFECT_RUN, 3)->uid.number, 4);
     (void)tell(core, (struct cluster_event){.now_ns = SECOND});
     assert_int_equal(effect_of(CLUSTER_EFFECT_ANSWER, 3)->status, RAPAHUB_ETIMEDOUT);
@@ -189,10 +201,10 @@ static void a_call_whose_container_died_runs_again_only_if_it_may(void **state)
     serve(core, 0, 0);
     assert_int_equal(call(core, 1, CLUSTER_MODE_DIRECT, ONCE), 0);
     assert_int_equal(call(core, 2, CLUSTER_MODE_DIRECT, REPEATS), 0);
-    change(core, 0, CLUSTER_CONTAINER_DOWN, 0);
+    change(core, 0, DOWN, 0);
     (void)effect_of(CLUSTER_EFFECT_ANSWER, 0);
-    change(core, 0, CLUSTER_CONTAINER_BEGINS, 1);
-    change(core, 0, CLUSTER_CONTAINER_SERVES, 1);
+    change(core, 0, BEGINS, 1);
+    change(core, 0, SERVES, 1);
     answered(1, RAPAHUB_EMAYBE, "");
     assert_int_equal(effect_of(CLUSTER_EFFECT_RUN, 1)->uid.number, 2);
     cluster_core_release(&core);

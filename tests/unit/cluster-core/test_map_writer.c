@@ -86,6 +86,7 @@ static void one_that_has_not_happened_is_planned_again_later(void **state)
     ops_stage_commit(&stage);
     ops_stage_end_removal(&stage, ops_stage_effect(&stage, CLUSTER_EFFECT_REMOVE, 1)->id, 0);
     for (int i = 0; i < 12; i++) {
+        stage.now += 10000 * STAGE_MS; /* until it ends nothing else happens */
         ops_stage_end_txn(&stage, i % 2 == 0 ? CLUSTER_TXN_NOT_APPLIED : CLUSTER_TXN_NO_SPACE,
                           true);
         assert_null(stage.txn);
