@@ -24,6 +24,9 @@ long_tests() {
     explore lists -DPOPS=6
     explore returns -DSLOTS=4 -DRESENDS=3
     explore life -DTICKETS=2
+    explore copies -DDEATHS=1 -DNODES=2
+    explore copies -DDEATHS=1 -DCHANGES=0
+    explore copies -DEPOCHS=3 -DCOPIES=1
     for seed in 1 2 3; do
         step "archive $seed" build/release/bin/archive --kills 300 --seed "$seed" --seconds 1200
     done
