@@ -5,8 +5,6 @@
 
 #include <rapahub/error.h>
 
-#include "cluster/core/base/index.h"
-#include "cluster/core/base/table.h"
 #include "cluster/core/base/timers.h"
 #include "hub/base/check.h"
 
@@ -19,35 +17,11 @@ const struct hub_states cluster_send_states = {
      [CLUSTER_SEND_WAITING] = {"WAITING", HUB_TO(CLUSTER_SEND_LOOKING)},
      [CLUSTER_SEND_RUNNING] = {"RUNNING", HUB_TO(CLUSTER_SEND_LOOKING)}}};
 
-struct call {
-    struct cluster_send_call asked;
-    struct cluster_pools_method method;
-    uint64_t timer;
-    uint32_t payload; /* place of its body */
-    uint32_t members; /* the first */
-    bool pinned;
-    bool single;    /* it has one member: its answer is the call's */
-    int32_t status; /* of the first member that failed */
-};
-
-struct member {
-    uint64_t id;      /* counts up; the place is its lower half */
-    uint64_t wait;    /* PARKED, WAITING: its id there */
-    uint64_t retry;   /* its id with those that are tried again; 0: it is not there */
-    uint64_t lineage; /* it ran in last, or the caller's */
-    uint32_t call, container;
-    bool maybe;              /* it may have run */
-    uint32_t next, previous; /* members of the same call */
-    uint32_t state;
-};
-
 struct cluster_send {
     struct cluster_send_parts parts;
     struct cluster_limits limits;
-    struct cluster_table calls, members;
-    struct cluster_index by_number;
+    struct cluster_open_calls open;
     struct cluster_timers *timers; /* deadlines */
-    uint64_t made;
 };
 
 int cluster_send_create(const struct cluster_limits *limits, const struct cluster_send_parts *parts,
@@ -59,9 +33,7 @@ int cluster_send_create(const struct cluster_limits *limits, const struct cluste
     if (send) {
         send->parts = *parts;
         send->limits = *limits;
-        if (cluster_table_init(&send->calls, limits->calls, sizeof(struct call)) == 0 &&
-            cluster_table_init(&send->members, limits->calls, sizeof(struct member)) == 0 &&
-            cluster_index_init(&send->by_number, limits->calls, 0) == 0 &&
+        if (cluster_open_calls_init(&send->open, limits->calls) == 0 &&
             cluster_timers_create(limits->calls, &send->timers) == 0)
             return 0;
     }
@@ -73,33 +45,28 @@ void cluster_send_release(struct cluster_send **send)
 {
     if (*send) {
         cluster_timers_release(&(*send)->timers);
-        cluster_index_fini(&(*send)->by_number);
-        cluster_table_fini(&(*send)->members);
-        cluster_table_fini(&(*send)->calls);
+        cluster_open_calls_fini(&(*send)->open);
     }
     free(*send);
     *send = NULL;
 }
 
-static struct call *call_at(const struct cluster_send *send, uint32_t place)
+static struct cluster_open_call *call_at(const struct cluster_send *send, uint32_t place)
 {
-    return cluster_table_at(&send->calls, place);
+    return cluster_open_calls_at(&send->open, place);
 }
 
-static struct member *member_at(const struct cluster_send *send, uint32_t place)
+static struct cluster_open_member *member_at(const struct cluster_send *send, uint32_t place)
 {
-    return cluster_table_at(&send->members, place);
+    return cluster_open_calls_member(&send->open, place);
 }
 
-/* Returns the place of a member that is open, or 0. */
 static uint32_t place_of(const struct cluster_send *send, uint64_t id)
 {
-    uint32_t place = (uint32_t)id;
-
-    return cluster_table_has(&send->members, place) && member_at(send, place)->id == id ? place : 0;
+    return cluster_open_calls_find_member(&send->open, id);
 }
 
-static void move(struct member *member, enum cluster_send_state to)
+static void move(struct cluster_open_member *member, enum cluster_send_state to)
 {
     CHECK(hub_states_may(&cluster_send_states, member->state, to));
     member->state = to;
@@ -107,7 +74,7 @@ static void move(struct member *member, enum cluster_send_state to)
 
 /* ---- ends ---- */
 
-static void tell(struct cluster_send *send, const struct call *call, uint8_t kind,
+static void tell(struct cluster_send *send, const struct cluster_open_call *call, uint8_t kind,
                  uint32_t container, const struct cluster_dedup_answer *answer)
 {
     struct cluster_payload_body body = {.number = 0};
@@ -129,18 +96,13 @@ static void tell(struct cluster_send *send, const struct call *call, uint8_t kin
 /* Wherever the member waits, it leaves. A run goes on, and its end finds no asker. */
 static void remove_member(struct cluster_send *send, uint32_t place, uint64_t now_ns)
 {
-    struct member *member = member_at(send, place);
-    struct call *call = call_at(send, member->call);
+    const struct cluster_open_member *member = member_at(send, place);
 
     if (member->state == CLUSTER_SEND_PARKED)
         (void)cluster_parking_remove(send->parts.parking, member->wait);
     if (member->retry != 0)
         (void)cluster_retry_done(send->parts.retry, member->retry, now_ns);
-    *(member->previous != 0 ? &member_at(send, member->previous)->next : &call->members) =
-        member->next;
-    if (member->next != 0)
-        member_at(send, member->next)->previous = member->previous;
-    cluster_table_give(&send->members, place);
+    cluster_open_calls_remove_member(&send->open, place);
 }
 
 /* The place for its end is not needed. */
@@ -150,24 +112,18 @@ static void drop_member(struct cluster_send *send, uint32_t place, uint64_t now_
     remove_member(send, place, now_ns);
 }
 
-static uint32_t hash_of(const struct cluster_send *send, uint64_t number)
-{
-    return cluster_index_hash(&send->by_number, number, 0, 0);
-}
-
 /* The caller is told, once: the call is gone after it. */
 static void end_call(struct cluster_send *send, uint32_t place, uint32_t container,
                      const struct cluster_dedup_answer *answer, uint64_t now_ns)
 {
-    struct call *call = call_at(send, place);
+    struct cluster_open_call *call = call_at(send, place);
 
     while (call->members != 0)
         drop_member(send, call->members, now_ns);
     (void)cluster_timers_clear(send->timers, call->timer);
     tell(send, call, CLUSTER_EFFECT_ANSWER, container, answer);
     cluster_payload_drop(send->parts.receive.payload, call->payload);
-    cluster_index_remove(&send->by_number, hash_of(send, call->asked.number), place);
-    cluster_table_give(&send->calls, place);
+    cluster_open_calls_remove(&send->open, place);
 }
 
 static void end_member(struct cluster_send *send, uint32_t place,
@@ -175,7 +131,7 @@ static void end_member(struct cluster_send *send, uint32_t place,
 {
     uint32_t call_place = member_at(send, place)->call;
     uint32_t container = member_at(send, place)->container;
-    struct call *call = call_at(send, call_place);
+    struct cluster_open_call *call = call_at(send, call_place);
     struct cluster_dedup_answer end = {.status = 0};
 
     if (call->single) {
@@ -200,8 +156,8 @@ static void fail_member(struct cluster_send *send, uint32_t place, int status, u
 
 static void wait_for_turn(struct cluster_send *send, uint32_t place, uint64_t now_ns)
 {
-    struct member *member = member_at(send, place);
-    const struct call *call = call_at(send, member->call);
+    struct cluster_open_member *member = member_at(send, place);
+    const struct cluster_open_call *call = call_at(send, member->call);
     struct cluster_retry_call again = {
         .flow = {call->asked.pool, call->asked.uid.origin, member->container, call->asked.order},
         .number = member->id,
@@ -222,8 +178,8 @@ static void wait_for_turn(struct cluster_send *send, uint32_t place, uint64_t no
 /* It is not tried again while it is parked. */
 static void park(struct cluster_send *send, uint32_t place, uint64_t now_ns)
 {
-    struct member *member = member_at(send, place);
-    const struct call *call = call_at(send, member->call);
+    struct cluster_open_member *member = member_at(send, place);
+    const struct cluster_open_call *call = call_at(send, member->call);
     const struct cluster_parking_call parked = {
         call->asked.pool, member->container, member->id,
         call->single ? cluster_payload_weight(&call->asked.body) : sizeof *member};
@@ -239,7 +195,8 @@ static void park(struct cluster_send *send, uint32_t place, uint64_t now_ns)
     member->retry = 0;
 }
 
-static struct cluster_dedup_call dedup_call_of(const struct call *call, const struct member *member)
+static struct cluster_dedup_call dedup_call_of(const struct cluster_open_call *call,
+                                               const struct cluster_open_member *member)
 {
     return (struct cluster_dedup_call){.pool = call->asked.pool,
                                        .container = member->container,
@@ -257,8 +214,8 @@ static struct cluster_dedup_call dedup_call_of(const struct call *call, const st
 
 static void receive(struct cluster_send *send, uint32_t place, uint64_t lineage, uint64_t now_ns)
 {
-    struct member *member = member_at(send, place);
-    const struct call *call = call_at(send, member->call);
+    struct cluster_open_member *member = member_at(send, place);
+    const struct cluster_open_call *call = call_at(send, member->call);
     const struct cluster_dedup_call asks = dedup_call_of(call, member);
     struct cluster_receive_result result;
 
@@ -283,8 +240,8 @@ static void receive(struct cluster_send *send, uint32_t place, uint64_t lineage,
 
 static void look(struct cluster_send *send, uint32_t place, uint64_t now_ns)
 {
-    const struct member *member = member_at(send, place);
-    const struct call *call = call_at(send, member->call);
+    const struct cluster_open_member *member = member_at(send, place);
+    const struct cluster_open_call *call = call_at(send, member->call);
     struct cluster_resolve_target target;
     int status = cluster_resolve_target(&send->parts.resolve, call->asked.pool, member->container,
                                         0, &target);
@@ -302,37 +259,6 @@ static void look(struct cluster_send *send, uint32_t place, uint64_t now_ns)
 }
 
 /* ---- a call ---- */
-
-static uint32_t find(const struct cluster_send *send, uint64_t number)
-{
-    struct cluster_index_cursor cursor;
-    uint32_t place = cluster_index_first(&send->by_number, hash_of(send, number), &cursor);
-
-    while (place != 0 && call_at(send, place)->asked.number != number)
-        place = cluster_index_next(&send->by_number, &cursor);
-    return place;
-}
-
-static void add_members(struct cluster_send *send, uint32_t call_place,
-                        const struct cluster_resolve_members *members)
-{
-    struct call *call = call_at(send, call_place);
-
-    for (uint32_t i = members->count; i-- > 0;) {
-        uint32_t place = cluster_table_take(&send->members);
-        struct member *member = member_at(send, place);
-
-        member->id = ++send->made << 32 | place;
-        member->call = call_place;
-        member->container = members->first + i;
-        member->lineage = call->asked.lineage;
-        member->maybe = call->asked.maybe;
-        member->next = call->members;
-        if (call->members != 0)
-            member_at(send, call->members)->previous = place;
-        call->members = place;
-    }
-}
 
 /* The call may end within: then so do the looks. */
 static void look_for_all(struct cluster_send *send, uint32_t call_place, uint64_t now_ns)
@@ -358,52 +284,51 @@ static int check(const struct cluster_send *send, const struct cluster_send_call
         status = cluster_resolve_method(resolve, call->pool, call->method, method);
     if (status < 0)
         return status;
-    if (find(send, call->number) != 0)
+    if (cluster_open_calls_find(&send->open, call->number) != 0)
         return rapahub_fail(RAPAHUB_EEXIST, "cluster.call.once", "a call with this number is open");
-    if (send->calls.count >= send->limits.calls ||
-        send->members.count + members->count > send->limits.calls ||
+    if (send->open.calls.count >= send->limits.calls ||
+        send->open.members.count + members->count > send->limits.calls ||
         cluster_effects_space(send->parts.receive.effects) < members->count + 1)
         return rapahub_fail(RAPAHUB_EBUSY, "cluster.call.bounds", "at most %u calls are open",
                             send->limits.calls);
     return 0;
 }
 
+static uint32_t add_call(struct cluster_send *send, const struct cluster_open_call *call,
+                         const struct cluster_resolve_members *members)
+{
+    uint32_t place = cluster_open_calls_add(&send->open, call, members);
+    const struct cluster_timer deadline = {.at_ns = call->asked.deadline_ns, .number = place};
+
+    call_at(send, place)->timer = cluster_timers_set(send->timers, &deadline);
+    cluster_effects_reserve(send->parts.receive.effects, members->count + 1);
+    return place;
+}
+
 int cluster_send_begin(struct cluster_send *send, const struct cluster_send_call *asked,
                        uint64_t now_ns)
 {
+    struct cluster_open_call call = {.asked = *asked,
+                                     .single = asked->query.mode != CLUSTER_MODE_RANGE &&
+                                               asked->query.mode != CLUSTER_MODE_BROADCAST};
     struct cluster_resolve_members members;
-    struct cluster_pools_method method;
-    int status = check(send, asked, &members, &method);
-    uint32_t place, payload;
-    struct call *call;
+    int status = check(send, asked, &members, &call.method);
 
     if (status < 0)
         return status;
-    payload = cluster_payload_keep(send->parts.receive.payload, &asked->body);
-    if (payload == 0)
+    call.pinned = members.pinned;
+    call.payload = cluster_payload_keep(send->parts.receive.payload, &asked->body);
+    if (call.payload == 0)
         return rapahub_fail(RAPAHUB_EBUSY, "cluster.call.bounds",
                             "the limit is reached of the bodies that are kept");
-    place = cluster_table_take(&send->calls);
-    call = call_at(send, place);
-    *call = (struct call){.asked = *asked,
-                          .method = method,
-                          .payload = payload,
-                          .pinned = members.pinned,
-                          .single = asked->query.mode != CLUSTER_MODE_RANGE &&
-                                    asked->query.mode != CLUSTER_MODE_BROADCAST};
-    call->timer = cluster_timers_set(
-        send->timers, &(struct cluster_timer){.at_ns = asked->deadline_ns, .number = place});
-    cluster_index_put(&send->by_number, hash_of(send, asked->number), place);
-    add_members(send, place, &members);
-    cluster_effects_reserve(send->parts.receive.effects, members.count + 1);
-    look_for_all(send, place, now_ns);
+    look_for_all(send, add_call(send, &call, &members), now_ns);
     return 0;
 }
 
 bool cluster_send_cancel(struct cluster_send *send, uint64_t number, uint64_t now_ns)
 {
     const struct cluster_dedup_answer answer = {.status = RAPAHUB_ECANCELED};
-    uint32_t place = find(send, number);
+    uint32_t place = cluster_open_calls_find(&send->open, number);
 
     if (place != 0)
         end_call(send, place, 0, &answer, now_ns);
@@ -424,8 +349,8 @@ void cluster_send_down(struct cluster_send *send, uint64_t pool, uint32_t contai
 {
     uint32_t place = 0;
 
-    while ((place = cluster_table_after(&send->members, place)) != 0) {
-        struct member *member = member_at(send, place);
+    while ((place = cluster_table_after(&send->open.members, place)) != 0) {
+        struct cluster_open_member *member = member_at(send, place);
 
         if (member->state != CLUSTER_SEND_RUNNING || member->container != container ||
             call_at(send, member->call)->asked.pool != pool)
@@ -461,7 +386,7 @@ void cluster_send_tick(struct cluster_send *send, uint64_t now_ns)
     while (cluster_timers_take(send->timers, now_ns, &timer)) {
         struct cluster_dedup_answer over = {.status = RAPAHUB_ETIMEDOUT};
         uint32_t place = (uint32_t)timer.number;
-        const struct call *call = call_at(send, place);
+        const struct cluster_open_call *call = call_at(send, place);
 
         if (call->single && member_at(send, call->members)->state == CLUSTER_SEND_WAITING)
             over.status = RAPAHUB_ENETTIMEOUT;
@@ -486,5 +411,5 @@ uint64_t cluster_send_next(const struct cluster_send *send)
 
 struct cluster_send_figures cluster_send_figures(const struct cluster_send *send)
 {
-    return (struct cluster_send_figures){send->calls.count, send->members.count};
+    return (struct cluster_send_figures){send->open.calls.count, send->open.members.count};
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "cluster/core/base/limits.h"
+#include "cluster/core/calls/open_calls.h"
 #include "cluster/core/calls/parking.h"
 #include "cluster/core/calls/receive.h"
 #include "cluster/core/calls/resolve.h"
@@ -36,22 +37,6 @@ struct cluster_send_parts {
     struct cluster_receive receive;
     struct cluster_parking *parking;
     struct cluster_retry *retry;
-};
-
-struct cluster_send_call {
-    uint64_t number; /* the caller's name for it, in effects */
-    uint64_t pool;
-    struct cluster_resolve_query query;
-    struct cluster_uid uid;
-    uint64_t method, digest, peer;
-    uint64_t done_below;
-    uint64_t lineage; /* see struct cluster_dedup_call */
-    uint64_t deadline_ns;
-    uint64_t reserve;
-    uint32_t order; /* 0: none */
-    bool maybe;
-    bool collect; /* a member that fails does not end the others */
-    struct cluster_payload_body body;
 };
 
 /* Makes space for calls within these limits. -ENOMEM. */

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/core/calls/open_calls.h"
+
+#include <rapahub/error.h>
+
+#include "hub/base/check.h"
+
+int cluster_open_calls_init(struct cluster_open_calls *open, uint32_t max)
+{
+    *open = (struct cluster_open_calls){.made = 0};
+    if (cluster_table_init(&open->calls, max, sizeof(struct cluster_open_call)) == 0 &&
+        cluster_table_init(&open->members, max, sizeof(struct cluster_open_member)) == 0 &&
+        cluster_index_init(&open->by_number, max, 0) == 0)
+        return 0;
+    cluster_open_calls_fini(open);
+    return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u open calls", max);
+}
+
+void cluster_open_calls_fini(struct cluster_open_calls *open)
+{
+    cluster_index_fini(&open->by_number);
+    cluster_table_fini(&open->members);
+    cluster_table_fini(&open->calls);
+}
+
+struct cluster_open_call *cluster_open_calls_at(const struct cluster_open_calls *open,
+                                                uint32_t place)
+{
+    return cluster_table_at(&open->calls, place);
+}
+
+struct cluster_open_member *cluster_open_calls_member(const struct cluster_open_calls *open,
+                                                      uint32_t place)
+{
+    return cluster_table_at(&open->members, place);
+}
+
+static uint32_t hash_of(const struct cluster_open_calls *open, uint64_t number)
+{
+    return cluster_index_hash(&open->by_number, number, 0, 0);
+}
+
+uint32_t cluster_open_calls_find(const struct cluster_open_calls *open, uint64_t number)
+{
+    struct cluster_index_cursor cursor;
+    uint32_t place = cluster_index_first(&open->by_number, hash_of(open, number), &cursor);
+
+    while (place != 0 && cluster_open_calls_at(open, place)->asked.number != number)
+        place = cluster_index_next(&open->by_number, &cursor);
+    return place;
+}
+
+uint32_t cluster_open_calls_find_member(const struct cluster_open_calls *open, uint64_t id)
+{
+    uint32_t place = (uint32_t)id;
+
+    return cluster_table_has(&open->members, place) &&
+                   cluster_open_calls_member(open, place)->id == id
+               ? place
+               : 0;
+}
+
+static void add_member(struct cluster_open_calls *open, uint32_t call_place, uint32_t container)
+{
+    struct cluster_open_call *call = cluster_open_calls_at(open, call_place);
+    uint32_t place = cluster_table_take(&open->members);
+    struct cluster_open_member *member = cluster_open_calls_member(open, place);
+
+    member->id = ++open->made << 32 | place;
+    member->call = call_place;
+    member->container = container;
+    member->lineage = call->asked.lineage;
+    member->maybe = call->asked.maybe;
+    member->next = call->members;
+    if (call->members != 0)
+        cluster_open_calls_member(open, call->members)->previous = place;
+    call->members = place;
+}
+
+uint32_t cluster_open_calls_add(struct cluster_open_calls *open,
+                                const struct cluster_open_call *call,
+                                const struct cluster_resolve_members *members)
+{
+    uint32_t place = cluster_table_take(&open->calls);
+
+    CHECK(place != 0);
+    *cluster_open_calls_at(open, place) = *call;
+    cluster_index_put(&open->by_number, hash_of(open, call->asked.number), place);
+    for (uint32_t i = members->count; i-- > 0;)
+        add_member(open, place, members->first + i);
+    return place;
+}
+
+void cluster_open_calls_remove_member(struct cluster_open_calls *open, uint32_t place)
+{
+    const struct cluster_open_member *member = cluster_open_calls_member(open, place);
+
+    *(member->previous != 0 ? &cluster_open_calls_member(open, member->previous)->next
+                            : &cluster_open_calls_at(open, member->call)->members) = member->next;
+    if (member->next != 0)
+        cluster_open_calls_member(open, member->next)->previous = member->previous;
+    cluster_table_give(&open->members, place);
+}
+
+void cluster_open_calls_remove(struct cluster_open_calls *open, uint32_t place)
+{
+    const struct cluster_open_call *call = cluster_open_calls_at(open, place);
+
+    CHECK(call->members == 0);
+    cluster_index_remove(&open->by_number, hash_of(open, call->asked.number), place);
+    cluster_table_give(&open->calls, place);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* open_calls: the rows of send and how they hang together. A call has members, one for each
+ * container that its query means.
+ */
+#ifndef CLUSTER_CORE_CALLS_OPEN_CALLS_H
+#define CLUSTER_CORE_CALLS_OPEN_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cluster/base/ids.h"
+#include "cluster/core/base/index.h"
+#include "cluster/core/base/payload.h"
+#include "cluster/core/base/table.h"
+#include "cluster/core/calls/resolve.h"
+
+/* A call as it is asked for. */
+struct cluster_send_call {
+    uint64_t number; /* the caller's name for it, in effects */
+    uint64_t pool;
+    struct cluster_resolve_query query;
+    struct cluster_uid uid;
+    uint64_t method, digest, peer;
+    uint64_t done_below;
+    uint64_t lineage; /* see struct cluster_dedup_call */
+    uint64_t deadline_ns;
+    uint64_t reserve;
+    uint32_t order; /* 0: none */
+    bool maybe;
+    bool collect; /* a member that fails does not end the others */
+    struct cluster_payload_body body;
+};
+
+/* All places below are of their tables; 0: none. */
+struct cluster_open_call {
+    struct cluster_send_call asked;
+    struct cluster_pools_method method;
+    uint64_t timer;
+    uint32_t payload; /* place of its body */
+    uint32_t members; /* the first */
+    bool pinned;
+    bool single;    /* it has one member: its answer is the call's */
+    int32_t status; /* the first failure of a member */
+};
+
+struct cluster_open_member {
+    uint64_t id;      /* counts up; the place is its lower half */
+    uint64_t wait;    /* PARKED, WAITING: its id there */
+    uint64_t retry;   /* its id with those that are tried again; 0: it is not there */
+    uint64_t lineage; /* it ran in last, or the caller's */
+    uint32_t call, container;
+    bool maybe;              /* it may have run */
+    uint32_t next, previous; /* members of the same call */
+    uint32_t state;          /* enum cluster_send_state */
+};
+
+struct cluster_open_calls {
+    struct cluster_table calls, members;
+    struct cluster_index by_number;
+    uint64_t made;
+};
+
+/* Makes space for so many calls, and as many members. -ENOMEM. */
+int cluster_open_calls_init(struct cluster_open_calls *open, uint32_t max);
+void cluster_open_calls_fini(struct cluster_open_calls *open);
+
+/* Return the row of a place. */
+struct cluster_open_call *cluster_open_calls_at(const struct cluster_open_calls *open,
+                                                uint32_t place);
+struct cluster_open_member *cluster_open_calls_member(const struct cluster_open_calls *open,
+                                                      uint32_t place);
+
+/* Return the place of the call with the caller's number, and of a member by its id; or 0. */
+uint32_t cluster_open_calls_find(const struct cluster_open_calls *open, uint64_t number);
+uint32_t cluster_open_calls_find_member(const struct cluster_open_calls *open, uint64_t id);
+
+/* Adds a call with so many members, for which there is space, and returns its place. */
+uint32_t cluster_open_calls_add(struct cluster_open_calls *open,
+                                const struct cluster_open_call *call,
+                                const struct cluster_resolve_members *members);
+
+/* Remove a member; and a call that has none any more. */
+void cluster_open_calls_remove_member(struct cluster_open_calls *open, uint32_t place);
+void cluster_open_calls_remove(struct cluster_open_calls *open, uint32_t place);
+
+#endif
