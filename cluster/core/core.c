@@ -57,11 +57,15 @@ static int make_calls(struct cluster_dispatch *parts)
         status = cluster_parking_create(limits, hub_random_next(&parts->random), &parts->parking);
     if (status == 0)
         status = cluster_retry_create(limits, &parts->random, &parts->retry);
+    if (status == 0)
+        status = cluster_order_create(limits->calls, hub_random_next(&parts->random),
+                                      &parts->order);
     if (status < 0)
         return status;
     send.receive.dedup = parts->dedup;
     send.parking = parts->parking;
     send.retry = parts->retry;
+    send.order = parts->order;
     return cluster_send_create(limits, &send, &parts->send);
 }
 
@@ -113,6 +117,7 @@ void cluster_core_release(struct cluster_core **core)
 
         cluster_ops_release(&parts->ops);
         cluster_send_release(&parts->send);
+        cluster_order_release(&parts->order);
         cluster_retry_release(&parts->retry);
         cluster_parking_release(&parts->parking);
         cluster_dedup_release(&parts->dedup);

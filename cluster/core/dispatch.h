@@ -24,6 +24,7 @@ struct cluster_dispatch {
     struct cluster_dedup *dedup;
     struct cluster_parking *parking;
     struct cluster_retry *retry;
+    struct cluster_order *order;
     struct cluster_send *send;
     struct cluster_ops *ops;
     bool reading; /* RANGE was asked for */

@@ -242,6 +242,18 @@ enum cluster_dedup_verdict cluster_dedup_look(struct cluster_dedup *dedup,
                                                                          : CLUSTER_VERDICT_NEW;
 }
 
+bool cluster_dedup_has(const struct cluster_dedup *dedup, uint64_t pool, uint32_t container,
+                       struct cluster_uid uid)
+{
+    uint32_t history = cluster_admitted_find(&dedup->all, pool, container);
+    uint32_t origin =
+        history != 0 ? cluster_admitted_find_origin(&dedup->all, history, uid.origin) : 0;
+
+    return origin != 0 &&
+           (uid.number < cluster_admitted_origin_at(&dedup->all, origin)->done_below ||
+            cluster_admitted_find_call(&dedup->all, origin, uid.number) != 0);
+}
+
 static int refuse(const char *full)
 {
     return rapahub_fail(RAPAHUB_EBUSY, "cluster.dedup.bounds", "the limit is reached of %s", full);

@@ -79,6 +79,10 @@ enum cluster_dedup_verdict cluster_dedup_look(struct cluster_dedup *dedup,
                                               const struct cluster_dedup_call *call,
                                               struct cluster_dedup_answer *answer);
 
+/* Says whether a container has admitted a call, or has been told that it has ended. */
+bool cluster_dedup_has(const struct cluster_dedup *dedup, uint64_t pool, uint32_t container,
+                       struct cluster_uid uid);
+
 /* Admits a call that is NEW, and returns its number in `out`. -EBUSY, with the limit in the text.
  */
 int cluster_dedup_admit(struct cluster_dedup *dedup, const struct cluster_dedup_call *call,

@@ -71,6 +71,7 @@ static void add_member(struct cluster_open_calls *open, uint32_t call_place, uin
     member->container = container;
     member->lineage = call->asked.lineage;
     member->maybe = call->asked.maybe;
+    member->after = call->asked.order != 0 ? call->asked.order_previous : 0;
     member->next = call->members;
     if (call->members != 0)
         cluster_open_calls_member(open, call->members)->previous = place;
@@ -89,6 +90,30 @@ uint32_t cluster_open_calls_add(struct cluster_open_calls *open,
     for (uint32_t i = members->count; i-- > 0;)
         add_member(open, place, members->first + i);
     return place;
+}
+
+struct cluster_order_key cluster_open_calls_order(const struct cluster_open_call *call,
+                                                  uint32_t container)
+{
+    return (struct cluster_order_key){call->asked.pool, call->asked.uid.origin, container,
+                                      call->asked.order};
+}
+
+struct cluster_dedup_call cluster_open_calls_asks(const struct cluster_open_call *call,
+                                                  const struct cluster_open_member *member)
+{
+    return (struct cluster_dedup_call){.pool = call->asked.pool,
+                                       .container = member->container,
+                                       .uid = call->asked.uid,
+                                       .method = call->asked.method,
+                                       .digest = call->asked.digest,
+                                       .peer = call->asked.peer,
+                                       .done_below = call->asked.done_below,
+                                       .lineage = member->lineage,
+                                       .maybe = member->maybe,
+                                       .repeat = call->method.repeat,
+                                       .reserve = call->asked.reserve,
+                                       .asker = member->id};
 }
 
 void cluster_open_calls_remove_member(struct cluster_open_calls *open, uint32_t place)

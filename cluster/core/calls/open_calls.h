@@ -12,6 +12,8 @@
 #include "cluster/core/base/index.h"
 #include "cluster/core/base/payload.h"
 #include "cluster/core/base/table.h"
+#include "cluster/core/calls/dedup.h"
+#include "cluster/core/calls/order.h"
 #include "cluster/core/calls/resolve.h"
 
 /* A call as it is asked for. */
@@ -25,7 +27,8 @@ struct cluster_send_call {
     uint64_t lineage; /* see struct cluster_dedup_call */
     uint64_t deadline_ns;
     uint64_t reserve;
-    uint32_t order; /* 0: none */
+    uint64_t order_previous; /* number of the call before it in its order; 0: none was open */
+    uint32_t order;          /* 0: none */
     bool maybe;
     bool collect; /* a member that fails does not end the others */
     struct cluster_payload_body body;
@@ -45,8 +48,11 @@ struct cluster_open_call {
 
 struct cluster_open_member {
     uint64_t id;      /* counts up; the place is its lower half */
-    uint64_t wait;    /* PARKED, WAITING: its id there */
+    uint64_t wait;    /* PARKED: its id there */
     uint64_t retry;   /* its id with those that are tried again; 0: it is not there */
+    uint64_t order;   /* its id in its order; 0: it has none */
+    uint64_t after;   /* number of the call that must have been admitted before; 0: none */
+    uint64_t timer;   /* ORDERED: until it waits for that call */
     uint64_t lineage; /* it ran in last, or the caller's */
     uint32_t call, container;
     bool maybe;              /* it may have run */
@@ -78,6 +84,12 @@ uint32_t cluster_open_calls_find_member(const struct cluster_open_calls *open, u
 uint32_t cluster_open_calls_add(struct cluster_open_calls *open,
                                 const struct cluster_open_call *call,
                                 const struct cluster_resolve_members *members);
+
+/* Return a call to one of its containers as the order and as the history there know it. */
+struct cluster_order_key cluster_open_calls_order(const struct cluster_open_call *call,
+                                                  uint32_t container);
+struct cluster_dedup_call cluster_open_calls_asks(const struct cluster_open_call *call,
+                                                  const struct cluster_open_member *member);
 
 /* Remove a member; and a call that has none any more. */
 void cluster_open_calls_remove_member(struct cluster_open_calls *open, uint32_t place);

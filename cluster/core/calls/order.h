@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* order: calls of one origin to one container that have an order are admitted as they were
- * submitted. Each names the call before it, which must have been admitted, or have ended. A table
- * serves an origin, for the calls that it submits, another one the node that admits them.
+/* order: calls of one origin to one container that have the same order number are admitted as they
+ * were submitted. Their numbers rise, so a call waits until all open ones with lower numbers were
+ * admitted. A call that was lost with its container's life is admitted again before those after it.
  */
 #ifndef CLUSTER_CORE_CALLS_ORDER_H
 #define CLUSTER_CORE_CALLS_ORDER_H
@@ -17,28 +17,38 @@ struct cluster_order_key {
     uint32_t order; /* not 0 */
 };
 
-/* Makes a table of at most `max` orders. -ENOMEM. */
+struct cluster_order_call {
+    struct cluster_order_key key;
+    uint64_t number;  /* in its uid; a call that was sent twice has two rows with it */
+    uint64_t subject; /* the caller's */
+};
+
+/* Makes a table of at most `max` calls. -ENOMEM. */
 int cluster_order_create(uint32_t max, uint64_t secret, struct cluster_order **out);
 void cluster_order_release(struct cluster_order **order);
 
-/* Notes a call as the last of its order, and returns in `previous` the number of the one before, or
- * 0. Numbers of an order rise: one that does not is refused, RAPAHUB_ESTALE. -EBUSY: too many
- * orders are open. */
-int cluster_order_submit(struct cluster_order *order, const struct cluster_order_key *key,
-                         uint64_t number, uint64_t *previous);
+/* Adds a call, which was not admitted yet, and returns its id; 0: there are too many. */
+uint64_t cluster_order_add(struct cluster_order *order, const struct cluster_order_call *call);
 
-/* A call has ended. If it is the last of its order, the order is forgotten. */
-void cluster_order_end(struct cluster_order *order, const struct cluster_order_key *key,
+/* Says whether a call with this number is open in an order. */
+bool cluster_order_has(const struct cluster_order *order, const struct cluster_order_key *key,
                        uint64_t number);
 
-/* Says whether a call may be admitted now: `previous` is the one before it, all numbers of its
- * origin below `done_below` have ended. */
-bool cluster_order_may(const struct cluster_order *order, const struct cluster_order_key *key,
-                       uint64_t previous, uint64_t done_below);
+/* Says whether a call may be admitted now. The ids here and below are of calls that are open. */
+bool cluster_order_may(const struct cluster_order *order, uint64_t id);
 
-/* Forgets all orders of a container, or those of an origin to it, if `origin` is not 0. */
-void cluster_order_forget(struct cluster_order *order, uint64_t pool, uint32_t container,
-                          uint64_t origin);
+/* A call waits. It is taken when something has changed in its order, and it may be admitted. */
+void cluster_order_wait(struct cluster_order *order, uint64_t id);
+
+/* A call was admitted; or was, and is not any more. */
+void cluster_order_admit(struct cluster_order *order, uint64_t id);
+void cluster_order_lose(struct cluster_order *order, uint64_t id);
+
+/* A call has ended. Its id is forgotten. */
+void cluster_order_end(struct cluster_order *order, uint64_t id);
+
+/* Takes the next call whose wait is over. False: there is none. */
+bool cluster_order_take(struct cluster_order *order, uint64_t *subject);
 
 uint32_t cluster_order_count(const struct cluster_order *order);
 

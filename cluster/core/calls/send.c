@@ -10,18 +10,21 @@
 
 const struct hub_states cluster_send_states = {
     "cluster.send",
-    {[CLUSTER_SEND_LOOKING] = {"LOOKING", HUB_TO(CLUSTER_SEND_PARKED) |
-                                              HUB_TO(CLUSTER_SEND_WAITING) |
-                                              HUB_TO(CLUSTER_SEND_RUNNING)},
+    {[CLUSTER_SEND_LOOKING] = {"LOOKING",
+                               HUB_TO(CLUSTER_SEND_PARKED) | HUB_TO(CLUSTER_SEND_WAITING) |
+                                   HUB_TO(CLUSTER_SEND_ORDERED) | HUB_TO(CLUSTER_SEND_RUNNING)},
      [CLUSTER_SEND_PARKED] = {"PARKED", HUB_TO(CLUSTER_SEND_LOOKING)},
      [CLUSTER_SEND_WAITING] = {"WAITING", HUB_TO(CLUSTER_SEND_LOOKING)},
+     [CLUSTER_SEND_ORDERED] = {"ORDERED", HUB_TO(CLUSTER_SEND_LOOKING)},
      [CLUSTER_SEND_RUNNING] = {"RUNNING", HUB_TO(CLUSTER_SEND_LOOKING)}}};
+
+enum { TIMER_DEADLINE, TIMER_ORDERED }; /* for a call; for a member */
 
 struct cluster_send {
     struct cluster_send_parts parts;
     struct cluster_limits limits;
     struct cluster_open_calls open;
-    struct cluster_timers *timers; /* deadlines */
+    struct cluster_timers *timers;
 };
 
 int cluster_send_create(const struct cluster_limits *limits, const struct cluster_send_parts *parts,
@@ -34,7 +37,7 @@ int cluster_send_create(const struct cluster_limits *limits, const struct cluste
         send->parts = *parts;
         send->limits = *limits;
         if (cluster_open_calls_init(&send->open, limits->calls) == 0 &&
-            cluster_timers_create(limits->calls, &send->timers) == 0)
+            cluster_timers_create(2 * limits->calls, &send->timers) == 0)
             return 0;
     }
     cluster_send_release(out);
@@ -102,6 +105,9 @@ static void remove_member(struct cluster_send *send, uint32_t place, uint64_t no
         (void)cluster_parking_remove(send->parts.parking, member->wait);
     if (member->retry != 0)
         (void)cluster_retry_done(send->parts.retry, member->retry, now_ns);
+    if (member->order != 0)
+        cluster_order_end(send->parts.order, member->order);
+    (void)cluster_timers_clear(send->timers, member->timer);
     cluster_open_calls_remove_member(&send->open, place);
 }
 
@@ -158,11 +164,10 @@ static void wait_for_turn(struct cluster_send *send, uint32_t place, uint64_t no
 {
     struct cluster_open_member *member = member_at(send, place);
     const struct cluster_open_call *call = call_at(send, member->call);
-    struct cluster_retry_call again = {
-        .flow = {call->asked.pool, call->asked.uid.origin, member->container, call->asked.order},
-        .number = member->id,
-        .bytes = sizeof *member,
-        .deadline_ns = CLUSTER_TIMERS_NEVER};
+    struct cluster_retry_call again = {.flow = cluster_open_calls_order(call, member->container),
+                                       .number = member->id,
+                                       .bytes = sizeof *member,
+                                       .deadline_ns = CLUSTER_TIMERS_NEVER};
     int status = 0;
 
     if (member->retry != 0)
@@ -195,30 +200,60 @@ static void park(struct cluster_send *send, uint32_t place, uint64_t now_ns)
     member->retry = 0;
 }
 
-static struct cluster_dedup_call dedup_call_of(const struct cluster_open_call *call,
-                                               const struct cluster_open_member *member)
+/* The call before it may have been refused, and come again: it is not open here. */
+static bool misses_call(const struct cluster_send *send, const struct cluster_open_call *call,
+                        const struct cluster_open_member *member)
 {
-    return (struct cluster_dedup_call){.pool = call->asked.pool,
-                                       .container = member->container,
-                                       .uid = call->asked.uid,
-                                       .method = call->asked.method,
-                                       .digest = call->asked.digest,
-                                       .peer = call->asked.peer,
-                                       .done_below = call->asked.done_below,
-                                       .lineage = member->lineage,
-                                       .maybe = member->maybe,
-                                       .repeat = call->method.repeat,
-                                       .reserve = call->asked.reserve,
-                                       .asker = member->id};
+    const struct cluster_uid before = {call->asked.uid.origin, member->after};
+
+    return member->after != 0 && member->after >= call->asked.done_below &&
+           !cluster_dedup_has(send->parts.receive.dedup, call->asked.pool, member->container,
+                              before);
+}
+
+/* Returns whether it is the turn of a call; else it waits, but for a call that does not come only
+ * for a while. */
+static bool is_its_turn(struct cluster_send *send, uint32_t place, uint64_t now_ns)
+{
+    struct cluster_open_member *member = member_at(send, place);
+    const struct cluster_timer over = {
+        .at_ns = now_ns + CLUSTER_SEND_ORDERED_NS, .number = place, .kind = TIMER_ORDERED};
+    bool misses;
+
+    if (member->order == 0)
+        return true;
+    misses = misses_call(send, call_at(send, member->call), member);
+    if (!misses && cluster_order_may(send->parts.order, member->order))
+        return true;
+    move(member, CLUSTER_SEND_ORDERED);
+    cluster_order_wait(send->parts.order, member->order);
+    if (misses && member->timer == 0)
+        member->timer = cluster_timers_set(send->timers, &over);
+    if (member->retry != 0)
+        (void)cluster_retry_done(send->parts.retry, member->retry, now_ns);
+    member->retry = 0;
+    return false;
+}
+
+static void note_admitted(struct cluster_send *send, struct cluster_open_member *member)
+{
+    if (member->order == 0)
+        return;
+    cluster_order_admit(send->parts.order, member->order);
+    (void)cluster_timers_clear(send->timers, member->timer);
+    member->timer = 0;
+    member->after = 0;
 }
 
 static void receive(struct cluster_send *send, uint32_t place, uint64_t lineage, uint64_t now_ns)
 {
     struct cluster_open_member *member = member_at(send, place);
     const struct cluster_open_call *call = call_at(send, member->call);
-    const struct cluster_dedup_call asks = dedup_call_of(call, member);
+    const struct cluster_dedup_call asks = cluster_open_calls_asks(call, member);
     struct cluster_receive_result result;
 
+    if (!is_its_turn(send, place, now_ns))
+        return;
     cluster_receive_call(&send->parts.receive, &asks, call->payload, call->asked.deadline_ns,
                          &result);
     if (result.outcome == CLUSTER_RECEIVED_BUSY) {
@@ -228,6 +263,7 @@ static void receive(struct cluster_send *send, uint32_t place, uint64_t lineage,
     if (result.outcome == CLUSTER_RECEIVED_RUNS) {
         move(member, CLUSTER_SEND_RUNNING);
         member->lineage = lineage;
+        note_admitted(send, member);
         if (member->retry != 0)
             (void)cluster_retry_done(send->parts.retry, member->retry, now_ns);
         member->retry = 0;
@@ -256,6 +292,15 @@ static void look(struct cluster_send *send, uint32_t place, uint64_t now_ns)
         fail_member(send, place, RAPAHUB_ENOTLOCAL, now_ns);
     else
         wait_for_turn(send, place, now_ns);
+}
+
+static void look_again(struct cluster_send *send, uint64_t member, uint64_t now_ns)
+{
+    uint32_t place = place_of(send, member);
+
+    CHECK(place != 0);
+    move(member_at(send, place), CLUSTER_SEND_LOOKING);
+    look(send, place, now_ns);
 }
 
 /* ---- a call ---- */
@@ -294,6 +339,23 @@ static int check(const struct cluster_send *send, const struct cluster_send_call
     return 0;
 }
 
+/* A call before it that is open is waited for in the order. */
+static void join_order(struct cluster_send *send, uint32_t call_place)
+{
+    const struct cluster_open_call *call = call_at(send, call_place);
+
+    for (uint32_t place = call->members; place != 0; place = member_at(send, place)->next) {
+        struct cluster_open_member *member = member_at(send, place);
+        const struct cluster_order_call ordered = {
+            cluster_open_calls_order(call, member->container), call->asked.uid.number, member->id};
+
+        if (cluster_order_has(send->parts.order, &ordered.key, member->after))
+            member->after = 0;
+        member->order = cluster_order_add(send->parts.order, &ordered);
+        CHECK(member->order != 0);
+    }
+}
+
 static uint32_t add_call(struct cluster_send *send, const struct cluster_open_call *call,
                          const struct cluster_resolve_members *members)
 {
@@ -301,6 +363,8 @@ static uint32_t add_call(struct cluster_send *send, const struct cluster_open_ca
     const struct cluster_timer deadline = {.at_ns = call->asked.deadline_ns, .number = place};
 
     call_at(send, place)->timer = cluster_timers_set(send->timers, &deadline);
+    if (call->asked.order != 0)
+        join_order(send, place);
     cluster_effects_reserve(send->parts.receive.effects, members->count + 1);
     return place;
 }
@@ -356,6 +420,8 @@ void cluster_send_down(struct cluster_send *send, uint64_t pool, uint32_t contai
             call_at(send, member->call)->asked.pool != pool)
             continue;
         member->maybe = true;
+        if (member->order != 0)
+            cluster_order_lose(send->parts.order, member->order);
         move(member, CLUSTER_SEND_LOOKING);
         look(send, place, now_ns);
     }
@@ -368,36 +434,45 @@ void cluster_send_changed(struct cluster_send *send, uint64_t pool, uint32_t con
     uint64_t id;
 
     while (waiting-- > 0 && cluster_parking_take(send->parts.parking, pool, container, &id)) {
-        uint32_t place = place_of(send, id);
-
-        CHECK(place != 0);
-        move(member_at(send, place), CLUSTER_SEND_LOOKING);
-        look(send, place, now_ns);
+        look_again(send, id, now_ns);
     }
     cluster_retry_hurry(send->parts.retry, pool, container, now_ns);
 }
 
-/* The deadline of a call comes before its attempts. */
+static void end_wait(struct cluster_send *send, const struct cluster_timer *timer, uint64_t now_ns)
+{
+    struct cluster_dedup_answer over = {.status = RAPAHUB_ETIMEDOUT};
+    uint32_t place = (uint32_t)timer->number;
+    const struct cluster_open_call *call;
+
+    if (timer->kind == TIMER_ORDERED) {
+        member_at(send, place)->timer = 0;
+        fail_member(send, place, RAPAHUB_EBUSY, now_ns);
+        return;
+    }
+    call = call_at(send, place);
+    if (call->single && member_at(send, call->members)->state == CLUSTER_SEND_WAITING)
+        over.status = RAPAHUB_ENETTIMEOUT;
+    end_call(send, place, 0, &over, now_ns);
+}
+
+/* The deadline of a call comes before its attempts. A call whose turn it is may be the end of the
+ * wait of another one. */
 void cluster_send_tick(struct cluster_send *send, uint64_t now_ns)
 {
     struct cluster_timer timer;
     struct cluster_retry_due due;
+    uint64_t member;
 
-    while (cluster_timers_take(send->timers, now_ns, &timer)) {
-        struct cluster_dedup_answer over = {.status = RAPAHUB_ETIMEDOUT};
-        uint32_t place = (uint32_t)timer.number;
-        const struct cluster_open_call *call = call_at(send, place);
-
-        if (call->single && member_at(send, call->members)->state == CLUSTER_SEND_WAITING)
-            over.status = RAPAHUB_ENETTIMEOUT;
-        end_call(send, place, 0, &over, now_ns);
-    }
+    while (cluster_timers_take(send->timers, now_ns, &timer))
+        end_wait(send, &timer, now_ns);
+    while (cluster_order_take(send->parts.order, &member))
+        look_again(send, member, now_ns);
     while (cluster_retry_take(send->parts.retry, now_ns, &due)) {
-        uint32_t place = place_of(send, due.number);
-
-        CHECK(place != 0 && !due.over);
-        move(member_at(send, place), CLUSTER_SEND_LOOKING);
-        look(send, place, now_ns);
+        CHECK(!due.over);
+        look_again(send, due.number, now_ns);
+        while (cluster_order_take(send->parts.order, &member))
+            look_again(send, member, now_ns);
     }
 }
 

@@ -12,6 +12,7 @@
 
 #include "cluster/core/base/limits.h"
 #include "cluster/core/calls/open_calls.h"
+#include "cluster/core/calls/order.h"
 #include "cluster/core/calls/parking.h"
 #include "cluster/core/calls/receive.h"
 #include "cluster/core/calls/resolve.h"
@@ -23,11 +24,15 @@ enum cluster_send_state {
     CLUSTER_SEND_LOOKING, /* within a step */
     CLUSTER_SEND_PARKED,  /* its container is here, but does not serve */
     CLUSTER_SEND_WAITING, /* it is tried again later */
+    CLUSTER_SEND_ORDERED, /* calls before it in its order come first */
     CLUSTER_SEND_RUNNING,
     CLUSTER_SEND_STATES
 };
 
 extern const struct hub_states cluster_send_states;
+
+/* So long a call waits for one before it that has not come here. */
+#define CLUSTER_SEND_ORDERED_NS (UINT64_C(200) * 1000000)
 
 struct cluster_send;
 
@@ -37,6 +42,7 @@ struct cluster_send_parts {
     struct cluster_receive receive;
     struct cluster_parking *parking;
     struct cluster_retry *retry;
+    struct cluster_order *order;
 };
 
 /* Makes space for calls within these limits. -ENOMEM. */

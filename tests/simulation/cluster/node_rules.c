@@ -8,6 +8,7 @@
 #include <rapahub/error.h>
 
 #include "cluster/core/check.h"
+#include "tests/simulation/cluster/node_orders.h"
 
 struct world node_rules_world;
 struct node_world_figures node_rules_figures;
@@ -83,6 +84,7 @@ static void start_run(const struct cluster_effect *effect)
         node_rules_broke("twice: call %u runs again in container %u", at, c);
     if (maybe && call->asked.method != POOL_RECORD_REPEATS && call->count == 1)
         node_rules_broke("maybe: call %u runs after its caller was told that it may have run", at);
+    node_orders_check(effect->uid, c);
     if (node_rules_world.runs_count < RUNS)
         node_rules_world.runs[node_rules_world.runs_count++] =
             (struct run){effect->id, c, true, false};

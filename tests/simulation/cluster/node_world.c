@@ -8,6 +8,7 @@
 
 #include "cluster/base/ids.h"
 #include "hub/base/bytes.h"
+#include "tests/simulation/cluster/node_orders.h"
 #include "tests/simulation/cluster/node_rules.h"
 
 const struct node_world_figures *node_world_figures(void)
@@ -274,6 +275,7 @@ static void call_anew(void)
     asked.digest = asked.uid.number;
     asked.done_below = asked.uid.number > 30 ? asked.uid.number - 30 : 0;
     choose(&asked, &call);
+    node_orders_choose(&asked);
     begin_call(asked, &call);
 }
 
@@ -375,7 +377,8 @@ static void settle(void)
     pass_time(MS);
     left = cluster_send_figures(parts->send);
     if (left.calls + left.members + cluster_parking_figures(parts->parking, 0, 0).calls +
-            cluster_retry_figures(parts->retry).calls + cluster_pending_count(parts->pending) +
+            cluster_retry_figures(parts->retry).calls + cluster_order_count(parts->order) +
+            cluster_pending_count(parts->pending) +
             cluster_dedup_figures(parts->dedup, 0, 0).calls +
             cluster_payload_count(parts->payload) >
         0)
@@ -403,6 +406,7 @@ static const struct cluster_limits limits = {.pools = 2,
 const char *node_world_live(uint64_t seed, unsigned steps)
 {
     memset(&node_rules_world, 0, sizeof node_rules_world);
+    node_orders_reset();
     node_rules_world.seed = seed;
     node_rules_world.timer = UINT64_MAX;
     hub_random_init(&node_rules_world.random, seed);

@@ -9,6 +9,7 @@
  *   target    no call runs in a container that its query does not mean, or that does not serve
  *   twice     a call that must not run twice does not, in any lineage
  *   maybe     none runs after its caller was told that it may have run
+ *   order     see node_orders.h
  *   answer    each call has one end, and each of its containers at most one
  *   late      no call is open after its deadline, and the longest delay between two attempts
  *   bounds    no table is above its limits, and counts are right

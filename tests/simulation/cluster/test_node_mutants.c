@@ -25,6 +25,7 @@ static enum {
     CHANGES_ARE_NOT_HANDED_ON,
     AN_ENTRY_IS_NOT_READ,
     HISTORIES_STAY,
+    DEATH_KEEPS_NO_ORDER,
     MUTANTS
 } mutant;
 
@@ -173,6 +174,14 @@ void __wrap_cluster_dedup_forget(struct cluster_dedup *dedup, uint64_t pool, uin
 {
     if (mutant != HISTORIES_STAY)
         __real_cluster_dedup_forget(dedup, pool, container);
+}
+
+void __real_cluster_order_lose(struct cluster_order *order, uint64_t id);
+void __wrap_cluster_order_lose(struct cluster_order *order, uint64_t id);
+void __wrap_cluster_order_lose(struct cluster_order *order, uint64_t id)
+{
+    if (mutant != DEATH_KEEPS_NO_ORDER)
+        __real_cluster_order_lose(order, id);
 }
 
 static const char *find(void)
