@@ -37,10 +37,11 @@ enum cluster_effect_kind {
                                come again */
     CLUSTER_EFFECT_ORDERED, /* order `number` has ended: `status`, `text`; `body` is the number of
                                the operation in 8 bytes, little-endian, 0: none */
-    CLUSTER_EFFECT_COPY,    /* the state of the container is copied to the disk as number `number`
-                               of the life with `token`, `how` says wholly or as what has changed
-                               since `number` - 1; `body` or `payload`: the calls that it covers.
-                               Event COPIED */
+    CLUSTER_EFFECT_COPY, /* the state of the container is copied to the disk by `at_ns`, as number
+                            `number` of the life with `token`; `how` says wholly, or as what has
+                            changed since `number` - 1; a module that cannot do that saves all.
+                            cluster_core_covered writes the calls for it, before event SAVED. Event
+                            COPIED. A life that begins loads after the copies before it ended */
     CLUSTER_EFFECT_KINDS
 };
 
@@ -57,6 +58,7 @@ struct cluster_effect {
     uint64_t at_ns, number;
     uint64_t pool, method;
     struct cluster_uid uid;        /* RUN */
+    uint64_t chain;                /* RUN: calls that are made to answer it have it too */
     uint64_t payload;              /* number of a body that is outside; 0: it is `body` */
     uint64_t token, lineage;       /* of the life of the container */
     const struct cluster_txn *txn; /* TXN */

@@ -47,8 +47,8 @@ uint64_t cluster_pending_add(struct cluster_pending *pending,
     return row->id;
 }
 
-bool cluster_pending_end(struct cluster_pending *pending, uint64_t id, uint32_t kind,
-                         uint64_t *subject)
+bool cluster_pending_find(const struct cluster_pending *pending, uint64_t id, uint32_t kind,
+                          uint64_t *subject)
 {
     uint32_t place = (uint32_t)id;
     const struct row *row;
@@ -59,7 +59,15 @@ bool cluster_pending_end(struct cluster_pending *pending, uint64_t id, uint32_t 
     if (row->id != id || row->question.kind != kind)
         return false;
     *subject = row->question.subject;
-    cluster_table_give(&pending->rows, place);
+    return true;
+}
+
+bool cluster_pending_end(struct cluster_pending *pending, uint64_t id, uint32_t kind,
+                         uint64_t *subject)
+{
+    if (!cluster_pending_find(pending, id, kind, subject))
+        return false;
+    cluster_table_give(&pending->rows, (uint32_t)id);
     return true;
 }
 

@@ -28,6 +28,11 @@ uint64_t cluster_pending_add(struct cluster_pending *pending,
 bool cluster_pending_end(struct cluster_pending *pending, uint64_t id, uint32_t kind,
                          uint64_t *subject);
 
+/* Finds the question with this id, which stays open. False: there is no such question of this kind.
+ */
+bool cluster_pending_find(const struct cluster_pending *pending, uint64_t id, uint32_t kind,
+                          uint64_t *subject);
+
 /* Return how many questions are open, and how many more may be. */
 uint32_t cluster_pending_count(const struct cluster_pending *pending);
 uint32_t cluster_pending_space(const struct cluster_pending *pending);
