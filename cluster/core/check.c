@@ -32,7 +32,7 @@ static const char *check_containers(const struct cluster_dispatch *core)
     uint32_t place = 0;
 
     while ((local = cluster_local_containers_after(core->locals, &place)))
-        if (local->state == CLUSTER_LOCAL_SERVING &&
+        if (local->state == CLUSTER_LOCAL_SERVING && !local->copying &&
             cluster_parking_figures(core->parking, local->pool, local->container).calls > 0)
             return "a call is parked at a container that serves";
     return NULL;

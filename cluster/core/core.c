@@ -6,7 +6,7 @@
 #include <rapahub/error.h>
 
 #include "cluster/core/base/timers.h"
-#include "cluster/core/dispatch.h"
+#include "cluster/core/durability.h"
 
 /* Questions of operations: calls leave space for them. */
 #define OPERATIONS_ASK (CLUSTER_LIVES_ASKED_MAX + 1)
@@ -39,7 +39,8 @@ static int make_base(struct cluster_dispatch *parts)
     if (status == 0)
         status = cluster_payload_create(limits->payloads, parts->effects, &parts->payload);
     if (status == 0)
-        status = cluster_pending_create(limits->calls + OPERATIONS_ASK, &parts->pending);
+        status = cluster_pending_create(limits->calls + limits->containers + OPERATIONS_ASK,
+                                        &parts->pending);
     return status;
 }
 
@@ -58,8 +59,8 @@ static int make_calls(struct cluster_dispatch *parts)
     if (status == 0)
         status = cluster_retry_create(limits, &parts->random, &parts->retry);
     if (status == 0)
-        status = cluster_order_create(limits->calls, hub_random_next(&parts->random),
-                                      &parts->order);
+        status =
+            cluster_order_create(limits->calls, hub_random_next(&parts->random), &parts->order);
     if (status < 0)
         return status;
     send.receive.dedup = parts->dedup;
@@ -85,6 +86,15 @@ static int make_ops(struct cluster_dispatch *parts)
     return cluster_ops_create(&context, hub_random_next(&parts->random), &parts->ops);
 }
 
+static int make_copies(struct cluster_dispatch *parts)
+{
+    const struct cluster_copy_owner_parts copies = {parts->effects, parts->pending,
+                                                    &cluster_durability_hooks, parts};
+
+    return cluster_copy_owner_create(parts->limits.containers, hub_random_next(&parts->random),
+                                     &copies, &parts->copies);
+}
+
 int cluster_core_create(const struct cluster_limits *limits, uint32_t node, uint64_t seed,
                         struct cluster_core **out)
 {
@@ -104,6 +114,8 @@ int cluster_core_create(const struct cluster_limits *limits, uint32_t node, uint
     if (status == 0)
         status = make_calls(&core->parts);
     if (status == 0)
+        status = make_copies(&core->parts);
+    if (status == 0)
         status = make_ops(&core->parts);
     if (status < 0)
         cluster_core_release(out);
@@ -116,6 +128,7 @@ void cluster_core_release(struct cluster_core **core)
         struct cluster_dispatch *parts = &(*core)->parts;
 
         cluster_ops_release(&parts->ops);
+        cluster_copy_owner_release(&parts->copies);
         cluster_send_release(&parts->send);
         cluster_order_release(&parts->order);
         cluster_retry_release(&parts->retry);
@@ -136,8 +149,12 @@ void cluster_core_release(struct cluster_core **core)
 static void ask(struct cluster_core *core)
 {
     struct cluster_dispatch *parts = &core->parts;
-    uint64_t calls = cluster_send_next(parts->send), operations = cluster_ops_next(parts->ops);
-    uint64_t next = calls < operations ? calls : operations;
+    uint64_t moments[] = {cluster_send_next(parts->send), cluster_ops_next(parts->ops),
+                          cluster_copy_owner_next(parts->copies)};
+    uint64_t next = moments[0];
+
+    for (size_t i = 1; i < sizeof moments / sizeof *moments; i++)
+        next = moments[i] < next ? moments[i] : next;
 
     if (parts->catch_up.state == CLUSTER_CATCH_UP_OUTDATED && !parts->reading &&
         cluster_effects_space(parts->effects) > 0) {
@@ -165,11 +182,19 @@ int cluster_core_step(struct cluster_core *core, const struct cluster_event *eve
     cluster_ops_set_time(parts->ops, parts->now_ns);
     status = cluster_dispatch_event(parts, event);
     cluster_ops_step(parts->ops);
+    cluster_copy_owner_tick(parts->copies, parts->now_ns);
     cluster_send_tick(parts->send, parts->now_ns);
     cluster_payload_say_dropped(parts->payload);
     ask(core);
     cluster_effects_take(parts->effects, parts->now_ns, out);
     return status;
+}
+
+int cluster_core_covered(const struct cluster_core *core,
+                         const struct cluster_durability_copy *copy, struct hub_writer *to,
+                         cluster_covered_body *body, void *user)
+{
+    return cluster_durability_write(&core->parts, copy, to, body, user);
 }
 
 const struct cluster_dispatch *cluster_core_parts(const struct cluster_core *core)

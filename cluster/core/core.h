@@ -7,6 +7,7 @@
 #define CLUSTER_CORE_CORE_H
 
 #include "cluster/core/base/effects.h"
+#include "cluster/core/durability.h"
 #include "cluster/core/event.h"
 
 struct cluster_core;
@@ -21,6 +22,13 @@ void cluster_core_release(struct cluster_core **core);
  * return refuses the event. Time does not go back: an earlier one counts as that of before. */
 int cluster_core_step(struct cluster_core *core, const struct cluster_event *event,
                       struct cluster_effects *out);
+
+/* Writes the calls that a copy covers, after its effect and before SAVED or COPIED. A writer that
+ * only counts gets the size. `body` finds an answer that is outside. RAPAHUB_ESTALE: the container
+ * is down or gone, and the copy of no use; else the writer's failure. */
+int cluster_core_covered(const struct cluster_core *core,
+                         const struct cluster_durability_copy *copy, struct hub_writer *to,
+                         cluster_covered_body *body, void *user);
 
 /* The parts of the core, to be looked at by tests. */
 const struct cluster_dispatch *cluster_core_parts(const struct cluster_core *core);

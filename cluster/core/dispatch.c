@@ -3,6 +3,7 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/core/durability.h"
 #include "hub/base/check.h"
 
 static int tick(struct cluster_dispatch *core, const struct cluster_event *event)
@@ -122,7 +123,7 @@ static int begun(void *user, uint64_t pool, uint32_t container, uint64_t lineage
 {
     struct cluster_dispatch *core = user;
 
-    return cluster_dedup_begin(core->dedup, pool, container, lineage, covered);
+    return cluster_durability_begin(core, pool, container, lineage, covered);
 }
 
 static void serves(void *user, uint64_t pool, uint32_t container)
@@ -136,6 +137,7 @@ static void down(void *user, uint64_t pool, uint32_t container)
 {
     struct cluster_dispatch *core = user;
 
+    cluster_durability_down(core, pool, container);
     cluster_send_down(core->send, pool, container, core->now_ns);
     cluster_send_changed(core->send, pool, container, core->now_ns);
 }
@@ -144,7 +146,7 @@ static void gone(void *user, uint64_t pool, uint32_t container)
 {
     struct cluster_dispatch *core = user;
 
-    cluster_dedup_forget(core->dedup, pool, container);
+    cluster_durability_gone(core, pool, container);
     down(user, pool, container);
 }
 
@@ -204,13 +206,15 @@ static int end_run(struct cluster_dispatch *core, const struct cluster_event *ev
                                       .effects = core->effects};
     struct cluster_dedup_answer answer = {event->status, event->application,
                                           cluster_payload_keep(core->payload, &event->body)};
-    uint64_t asker;
+    struct cluster_receive_end end;
 
     if (answer.payload == 0)
         answer = (struct cluster_dedup_answer){.status = RAPAHUB_EMAYBE};
-    asker = cluster_receive_end(&receive, event->id, &answer);
-    if (asker != 0 && event->status != RAPAHUB_EDIED)
-        cluster_send_ended(core->send, asker, &answer, core->now_ns);
+    if (cluster_receive_end(&receive, event->id, &answer, &end) && event->status != RAPAHUB_EDIED) {
+        if (end.asker != 0)
+            cluster_send_ended(core->send, end.asker, &answer, core->now_ns);
+        cluster_durability_ended(core, end.pool, end.container);
+    }
     if (answer.payload != 0)
         cluster_payload_drop(core->payload, answer.payload);
     return 0;
@@ -235,7 +239,10 @@ static int (*const handlers[CLUSTER_EVENT_KINDS])(struct cluster_dispatch *core,
     [CLUSTER_EVENT_BEGUN] = end_begin,
     [CLUSTER_EVENT_REMOVED] = end_removal,
     [CLUSTER_EVENT_ORDER] = take_order,
-    [CLUSTER_EVENT_ORDER_CANCEL] = cancel_order};
+    [CLUSTER_EVENT_ORDER_CANCEL] = cancel_order,
+    [CLUSTER_EVENT_SAVED] = cluster_durability_saved,
+    [CLUSTER_EVENT_COPIED] = cluster_durability_copied,
+    [CLUSTER_EVENT_RESTORED] = cluster_durability_restored};
 
 int cluster_dispatch_event(struct cluster_dispatch *core, const struct cluster_event *event)
 {

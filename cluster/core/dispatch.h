@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "cluster/core/copies/copy_owner.h"
 #include "cluster/core/event.h"
 #include "cluster/core/map/catch_up.h"
 #include "cluster/core/ops/ops.h"
@@ -21,6 +22,7 @@ struct cluster_dispatch {
     struct cluster_address_map *map;
     struct cluster_local_containers *locals;
     struct cluster_catch_up catch_up;
+    struct cluster_copy_owner *copies;
     struct cluster_dedup *dedup;
     struct cluster_parking *parking;
     struct cluster_retry *retry;

@@ -33,7 +33,8 @@ enum cluster_event_kind {
     CLUSTER_EVENT_REMOVED,      /* a container is gone, with all that it had on this node, or not */
     CLUSTER_EVENT_ORDER,        /* a person asks for something: effect ORDERED */
     CLUSTER_EVENT_ORDER_CANCEL, /* order `number` shall end */
-    CLUSTER_EVENT_COPIED,       /* a copy is durable, or not */
+    CLUSTER_EVENT_SAVED,        /* the state for a copy was taken: it has no call that runs now */
+    CLUSTER_EVENT_COPIED,       /* a copy is durable, or not; with SAVED before it, or without */
     CLUSTER_EVENT_RESTORED,     /* a copy with which a container begins covers these calls; as often
                                    as there are copies, in their order, before BEGUN */
     CLUSTER_EVENT_KINDS
@@ -60,11 +61,13 @@ struct cluster_event {
     uint64_t session;  /* STARTED: the revision that created the record of the own session */
     uint32_t boot, generation;   /* STARTED */
     int32_t status, application; /* STORE: enum cluster_txn_status, never UNKNOWN */
-    bool whole;                  /* COPIED: it has the whole state */
+    bool whole;                  /* RESTORED: it is of a whole state, not of changes */
     uint64_t state_size;         /* COPIED: bytes of the whole state */
     uint64_t changes_size;       /* COPIED: bytes of all changes since */
     struct rapahub_string text;  /* BEGUN, REMOVED, COPIED: why not */
     struct rapahub_bytes calls;  /* RESTORED: the calls that it covers */
+    const uint64_t *numbers;     /* RESTORED: of answers that are kept outside, see covered.h */
+    uint32_t numbers_count;
     struct rapahub_bytes delta;
     const struct cluster_record_pool *record; /* POOL; NULL: it is gone */
     const struct cluster_entry *entry;

@@ -19,7 +19,8 @@ int cluster_admitted_init(struct cluster_admitted *all, const struct cluster_lim
         cluster_index_init(&all->by_container, limits->containers, secret) == 0 &&
         cluster_index_init(&all->by_peer, limits->dedup, secret) == 0 &&
         cluster_index_init(&all->by_origin, limits->dedup, secret) == 0 &&
-        cluster_index_init(&all->by_uid, limits->dedup, secret) == 0)
+        cluster_index_init(&all->by_uid, limits->dedup, secret) == 0 &&
+        cluster_index_init(&all->by_chain, limits->dedup, secret) == 0)
         return 0;
     cluster_admitted_fini(all);
     return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the calls of %u containers",
@@ -30,12 +31,12 @@ void cluster_admitted_fini(struct cluster_admitted *all)
 {
     struct cluster_table *tables[] = {&all->histories, &all->shares, &all->origins, &all->calls};
     struct cluster_index *indexes[] = {&all->by_container, &all->by_peer, &all->by_origin,
-                                       &all->by_uid};
+                                       &all->by_uid, &all->by_chain};
 
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         cluster_table_fini(tables[i]);
+    for (size_t i = 0; i < sizeof indexes / sizeof *indexes; i++)
         cluster_index_fini(indexes[i]);
-    }
 }
 
 struct cluster_admitted_history *cluster_admitted_at(const struct cluster_admitted *all,
@@ -62,6 +63,13 @@ static struct cluster_admitted_share *share_at(const struct cluster_admitted *al
 }
 
 /* ---- looking up ---- */
+
+uint64_t cluster_admitted_peer(const struct cluster_admitted *all, uint32_t origin)
+{
+    uint32_t share = cluster_admitted_origin_at(all, origin)->share;
+
+    return share != 0 ? share_at(all, share)->peer : 0;
+}
 
 uint32_t cluster_admitted_find(const struct cluster_admitted *all, uint64_t pool,
                                uint32_t container)
@@ -236,6 +244,84 @@ void cluster_admitted_weigh(struct cluster_admitted *all, uint32_t place, uint64
     call->weight = weight;
 }
 
+/* ---- calls that run, and calls whose end is held ---- */
+
+static struct cluster_admitted_history *history_of(const struct cluster_admitted *all,
+                                                   const struct cluster_admitted_call *call)
+{
+    return cluster_admitted_at(all, cluster_admitted_origin_at(all, call->origin)->history);
+}
+
+static uint32_t chain_hash(const struct cluster_admitted *all,
+                           const struct cluster_admitted_call *call)
+{
+    return cluster_index_hash(
+        &all->by_chain, cluster_admitted_origin_at(all, call->origin)->history, call->chain, 0);
+}
+
+void cluster_admitted_start(struct cluster_admitted *all, uint32_t place, uint64_t chain)
+{
+    struct cluster_admitted_call *call = cluster_admitted_call_at(all, place);
+
+    call->chain = chain;
+    history_of(all, call)->running++;
+    cluster_index_put(&all->by_chain, chain_hash(all, call), place);
+}
+
+void cluster_admitted_stop(struct cluster_admitted *all, uint32_t place)
+{
+    const struct cluster_admitted_call *call = cluster_admitted_call_at(all, place);
+
+    history_of(all, call)->running--;
+    cluster_index_remove(&all->by_chain, chain_hash(all, call), place);
+}
+
+bool cluster_admitted_chain_runs(const struct cluster_admitted *all, uint32_t history,
+                                 uint64_t chain)
+{
+    struct cluster_index_cursor cursor;
+    uint32_t hash = cluster_index_hash(&all->by_chain, history, chain, 0);
+    uint32_t place = cluster_index_first(&all->by_chain, hash, &cursor);
+
+    for (; place != 0; place = cluster_index_next(&all->by_chain, &cursor)) {
+        const struct cluster_admitted_call *call = cluster_admitted_call_at(all, place);
+
+        if (call->chain == chain &&
+            cluster_admitted_origin_at(all, call->origin)->history == history)
+            return true;
+    }
+    return false;
+}
+
+void cluster_admitted_hold(struct cluster_admitted *all, uint32_t place)
+{
+    struct cluster_admitted_call *call = cluster_admitted_call_at(all, place);
+    struct cluster_admitted_history *history = history_of(all, call);
+
+    call->held = true;
+    call->next_held = 0;
+    call->previous_held = history->last_held;
+    *(history->last_held != 0 ? &cluster_admitted_call_at(all, history->last_held)->next_held
+                              : &history->first_held) = place;
+    history->last_held = place;
+    history->held++;
+}
+
+void cluster_admitted_let_go(struct cluster_admitted *all, uint32_t place)
+{
+    struct cluster_admitted_call *call = cluster_admitted_call_at(all, place);
+    struct cluster_admitted_history *history = history_of(all, call);
+
+    call->held = false;
+    *(call->previous_held != 0 ? &cluster_admitted_call_at(all, call->previous_held)->next_held
+                               : &history->first_held) = call->next_held;
+    *(call->next_held != 0 ? &cluster_admitted_call_at(all, call->next_held)->previous_held
+                           : &history->last_held) = call->previous_held;
+    history->held--;
+}
+
+/* ---- limits ---- */
+
 /* A peer has only a part of what a container remembers, so that none fills it alone. */
 static const char *share_full(const struct cluster_admitted *all, uint32_t place, uint32_t calls,
                               uint64_t weight)
@@ -359,7 +445,8 @@ static bool sum_history(const struct cluster_admitted *all, uint32_t place, stru
     sums->calls += own.calls;
     sums->bytes += own.bytes;
     return own.calls == history->calls && own.bytes == history->bytes &&
-           history->running <= history->calls && own.calls <= all->limits.dedup_container &&
+           history->running <= history->calls && history->held <= history->calls &&
+           own.calls <= all->limits.dedup_container &&
            own.bytes <= all->limits.dedup_container_bytes;
 }
 

@@ -18,8 +18,12 @@
 /* All places below are of their tables; 0: none. */
 struct cluster_admitted_history {
     uint64_t pool, lineage, bytes;
+    uint64_t covered; /* the last end that a copy covers */
     uint32_t container, calls, running;
     uint32_t origins; /* the first */
+    uint32_t held, first_held,
+        last_held; /* calls whose end is not given out; the first, the last */
+    bool holds;    /* an end is given out when a copy covers it */
 };
 
 struct cluster_admitted_share {
@@ -39,19 +43,23 @@ struct cluster_admitted_call {
     uint64_t number; /* counts up; the place is its lower half */
     struct cluster_uid uid;
     uint64_t method, digest, asker;
+    uint64_t chain;  /* calls that are made to answer one another */
     uint64_t weight; /* bytes that it is counted with */
     uint64_t end;    /* number of its end */
     uint32_t origin;
     uint32_t next, previous; /* in the same origin */
+    uint32_t next_held, previous_held;
     int32_t status, application;
     uint32_t payload;
     uint32_t state; /* enum cluster_dedup_state */
+    bool held;      /* its end is not given out yet */
 };
 
 struct cluster_admitted {
     struct cluster_limits limits;
     struct cluster_table histories, shares, origins, calls;
     struct cluster_index by_container, by_peer, by_origin, by_uid;
+    struct cluster_index by_chain; /* calls that run */
     uint64_t admitted, bytes;
 };
 
@@ -66,6 +74,9 @@ struct cluster_admitted_origin *cluster_admitted_origin_at(const struct cluster_
                                                            uint32_t place);
 struct cluster_admitted_call *cluster_admitted_call_at(const struct cluster_admitted *all,
                                                        uint32_t place);
+
+/* Returns the peer that an origin belongs to; 0: this node. */
+uint64_t cluster_admitted_peer(const struct cluster_admitted *all, uint32_t origin);
 
 /* Return a place, or 0. */
 uint32_t cluster_admitted_find(const struct cluster_admitted *all, uint64_t pool,
@@ -85,6 +96,18 @@ uint32_t cluster_admitted_add_call(struct cluster_admitted *all, uint32_t origin
 
 /* Counts a call with other bytes than before. */
 void cluster_admitted_weigh(struct cluster_admitted *all, uint32_t call, uint64_t weight);
+
+/* A call runs, as one of its chain; or runs no more. */
+void cluster_admitted_start(struct cluster_admitted *all, uint32_t call, uint64_t chain);
+void cluster_admitted_stop(struct cluster_admitted *all, uint32_t call);
+
+/* Says whether a call of a chain runs in a history. */
+bool cluster_admitted_chain_runs(const struct cluster_admitted *all, uint32_t history,
+                                 uint64_t chain);
+
+/* Adds a call that has ended to those whose end is held, as the last; or removes it. */
+void cluster_admitted_hold(struct cluster_admitted *all, uint32_t call);
+void cluster_admitted_let_go(struct cluster_admitted *all, uint32_t call);
 
 /* Names the limit that so many more calls and bytes of an origin would be above: NULL if there is
  * none. */

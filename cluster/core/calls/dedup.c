@@ -38,13 +38,13 @@ int cluster_dedup_create(const struct cluster_limits *limits, uint64_t secret,
 static void remove_call(struct cluster_dedup *dedup, uint32_t place)
 {
     const struct cluster_admitted_call *call = cluster_admitted_call_at(&dedup->all, place);
-    const struct cluster_admitted_origin *origin =
-        cluster_admitted_origin_at(&dedup->all, call->origin);
 
     if (call->payload != 0)
         cluster_payload_drop(dedup->payload, call->payload);
     if (call->state == CLUSTER_DEDUP_RUNNING)
-        cluster_admitted_at(&dedup->all, origin->history)->running--;
+        cluster_admitted_stop(&dedup->all, place);
+    if (call->held)
+        cluster_admitted_let_go(&dedup->all, place);
     cluster_admitted_remove_call(&dedup->all, place);
 }
 
@@ -173,6 +173,8 @@ int cluster_dedup_begin(struct cluster_dedup *dedup, uint64_t pool, uint32_t con
     sift_all(dedup, place, covered, history->lineage == lineage ? not_covered : any_call);
     drop_all_ended(dedup, place);
     history->lineage = lineage;
+    history->holds = false;
+    history->covered = dedup->ends;
     return 0;
 }
 
@@ -185,14 +187,27 @@ static bool may_have_run(const struct cluster_admitted_history *history,
     return call->maybe && !call->repeat && call->lineage != history->lineage;
 }
 
-static enum cluster_dedup_verdict look_at(struct cluster_dedup *dedup,
-                                          struct cluster_admitted_call *row,
+static bool is_held(const struct cluster_dedup *dedup, uint32_t place,
+                    const struct cluster_admitted_call *call)
+{
+    const struct cluster_admitted_history *history = cluster_admitted_at(&dedup->all, place);
+
+    return history->holds && call->end > history->covered &&
+           !cluster_admitted_chain_runs(&dedup->all, place, call->chain);
+}
+
+static enum cluster_dedup_verdict look_at(struct cluster_dedup *dedup, uint32_t place,
                                           const struct cluster_dedup_call *call,
                                           struct cluster_dedup_answer *answer)
 {
+    struct cluster_admitted_call *row = cluster_admitted_call_at(&dedup->all, place);
+    uint32_t history = cluster_admitted_origin_at(&dedup->all, row->origin)->history;
+
     if (row->method != call->method || row->digest != call->digest)
         return CLUSTER_VERDICT_OTHER;
-    if (row->state == CLUSTER_DEDUP_RUNNING) {
+    if (row->state != CLUSTER_DEDUP_RUNNING && !row->held && is_held(dedup, history, row))
+        cluster_admitted_hold(&dedup->all, place);
+    if (row->state == CLUSTER_DEDUP_RUNNING || row->held) {
         row->asker = call->asker;
         return CLUSTER_VERDICT_RUNNING;
     }
@@ -235,7 +250,7 @@ enum cluster_dedup_verdict cluster_dedup_look(struct cluster_dedup *dedup,
         place = cluster_admitted_find_call(&dedup->all, origin, call->uid.number);
     }
     if (place != 0)
-        return look_at(dedup, cluster_admitted_call_at(&dedup->all, place), call, answer);
+        return look_at(dedup, place, call, answer);
     if (call->uid.number < call->done_below)
         return CLUSTER_VERDICT_ENDED;
     return may_have_run(cluster_admitted_at(&dedup->all, history), call) ? CLUSTER_VERDICT_MAYBE
@@ -259,7 +274,21 @@ static int refuse(const char *full)
     return rapahub_fail(RAPAHUB_EBUSY, "cluster.dedup.bounds", "the limit is reached of %s", full);
 }
 
-static uint64_t add(struct cluster_dedup *dedup, uint32_t history, uint32_t origin,
+/* Bit 63 is set, so that it is not 0. */
+uint64_t cluster_dedup_chain(const struct cluster_dedup *dedup,
+                             const struct cluster_dedup_call *call)
+{
+    const struct cluster_index *index = &dedup->all.by_chain;
+    struct cluster_uid uid = call->uid;
+
+    if (call->chain != 0)
+        return call->chain;
+    return UINT64_C(1) << 63 |
+           (uint64_t)cluster_index_hash(index, uid.origin, uid.number, 1) << 32 |
+           cluster_index_hash(index, uid.origin, uid.number, 2);
+}
+
+static uint64_t add(struct cluster_dedup *dedup, uint32_t origin,
                     const struct cluster_dedup_call *call, uint64_t weight)
 {
     uint32_t place = cluster_admitted_add_call(&dedup->all, origin, call->uid.number, weight);
@@ -269,7 +298,7 @@ static uint64_t add(struct cluster_dedup *dedup, uint32_t history, uint32_t orig
     row->digest = call->digest;
     row->asker = call->asker;
     row->state = CLUSTER_DEDUP_RUNNING;
-    cluster_admitted_at(&dedup->all, history)->running++;
+    cluster_admitted_start(&dedup->all, place, cluster_dedup_chain(dedup, call));
     return row->number;
 }
 
@@ -292,11 +321,12 @@ int cluster_dedup_admit(struct cluster_dedup *dedup, const struct cluster_dedup_
     if (full)
         return refuse(full);
     note_done_below(dedup, origin, call->done_below);
-    *out = add(dedup, history, origin, call, weight);
+    *out = add(dedup, origin, call, weight);
     return 0;
 }
 
-/* Keeps the answer, if there is room for it beside all that is reserved. */
+/* Keeps the answer, if there is room for it beside all that is reserved; one that is held stays in
+ * any case until it is given out. */
 static void keep(struct cluster_dedup *dedup, uint32_t place,
                  const struct cluster_dedup_answer *answer, uint64_t weight)
 {
@@ -311,24 +341,46 @@ static void keep(struct cluster_dedup *dedup, uint32_t place,
     call->state = state;
     call->status = answer->status;
     call->application = answer->application;
-    call->payload = fits ? answer->payload : 0;
-    if (fits)
+    call->payload = fits || call->held ? answer->payload : 0;
+    if (call->payload != 0)
         cluster_payload_retain(dedup->payload, call->payload);
     cluster_admitted_weigh(&dedup->all, place, fits ? total : sizeof *call);
+}
+
+static struct cluster_admitted_call *call_of(const struct cluster_dedup *dedup, uint64_t number)
+{
+    uint32_t place = (uint32_t)number;
+    struct cluster_admitted_call *call = cluster_table_has(&dedup->all.calls, place)
+                                             ? cluster_admitted_call_at(&dedup->all, place)
+                                             : NULL;
+
+    return call && call->number == number ? call : NULL;
+}
+
+bool cluster_dedup_where(const struct cluster_dedup *dedup, uint64_t number, uint64_t *pool,
+                         uint32_t *container)
+{
+    const struct cluster_admitted_call *call = call_of(dedup, number);
+    const struct cluster_admitted_history *history;
+
+    if (!call)
+        return false;
+    history = cluster_admitted_at(&dedup->all,
+                                  cluster_admitted_origin_at(&dedup->all, call->origin)->history);
+    *pool = history->pool;
+    *container = history->container;
+    return true;
 }
 
 uint64_t cluster_dedup_end(struct cluster_dedup *dedup, uint64_t number,
                            const struct cluster_dedup_answer *answer, uint64_t weight,
                            uint64_t *asker)
 {
-    uint32_t place = (uint32_t)number;
-    struct cluster_admitted_call *call;
+    struct cluster_admitted_call *call = call_of(dedup, number);
     const struct cluster_admitted_origin *origin;
+    uint32_t place = (uint32_t)number;
 
-    if (!cluster_table_has(&dedup->all.calls, place))
-        return 0;
-    call = cluster_admitted_call_at(&dedup->all, place);
-    if (call->number != number || call->state != CLUSTER_DEDUP_RUNNING)
+    if (!call || call->state != CLUSTER_DEDUP_RUNNING)
         return 0;
     origin = cluster_admitted_origin_at(&dedup->all, call->origin);
     *asker = call->asker;
@@ -340,8 +392,17 @@ uint64_t cluster_dedup_end(struct cluster_dedup *dedup, uint64_t number,
         drop_ended(dedup, at);
         return dedup->ends;
     }
-    cluster_admitted_at(&dedup->all, origin->history)->running--;
+    cluster_admitted_stop(&dedup->all, place);
+    if (is_held(dedup, origin->history, call)) {
+        cluster_admitted_hold(&dedup->all, place);
+        *asker = 0;
+    }
     keep(dedup, place, answer, weight);
+    return dedup->ends;
+}
+
+uint64_t cluster_dedup_last_end(const struct cluster_dedup *dedup)
+{
     return dedup->ends;
 }
 
@@ -383,12 +444,20 @@ struct cluster_dedup_figures cluster_dedup_figures(const struct cluster_dedup *d
             continue;
         figures.calls += history->calls;
         figures.running += history->running;
+        figures.held += history->held;
         figures.bytes += history->bytes;
         for (uint32_t at = history->origins; at != 0;
              at = cluster_admitted_origin_at(&dedup->all, at)->next)
             figures.origins++;
     }
     return figures;
+}
+
+struct cluster_admitted *cluster_dedup_rows(struct cluster_dedup *dedup,
+                                            struct cluster_payload **payload)
+{
+    *payload = dedup->payload;
+    return &dedup->all;
 }
 
 bool cluster_dedup_is_sound(const struct cluster_dedup *dedup)

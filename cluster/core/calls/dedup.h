@@ -39,6 +39,7 @@ struct cluster_dedup_call {
     bool repeat;             /* it may run twice */
     uint64_t reserve;        /* bytes for which there shall be room when it ends */
     uint64_t asker;          /* the caller's, for who is told of the end */
+    uint64_t chain;          /* calls that are made to answer one another; 0: it is the first */
 };
 
 struct cluster_dedup_answer {
@@ -46,9 +47,11 @@ struct cluster_dedup_answer {
     uint32_t payload; /* place of its body, or of the text of a failure; 0: it is not there */
 };
 
+struct cluster_admitted;
+
 enum cluster_dedup_verdict {
     CLUSTER_VERDICT_NEW,     /* it has not been here: it may be admitted */
-    CLUSTER_VERDICT_RUNNING, /* it runs; its end will be told to this asker too */
+    CLUSTER_VERDICT_RUNNING, /* it runs, or its end is held; that will be told to this asker */
     CLUSTER_VERDICT_DONE,    /* it is answered with the answer that is kept */
     CLUSTER_VERDICT_LOST,    /* it has run, and nothing more is known */
     CLUSTER_VERDICT_OTHER,   /* another call has its uid */
@@ -70,6 +73,14 @@ void cluster_dedup_release(struct cluster_dedup **dedup);
 int cluster_dedup_begin(struct cluster_dedup *dedup, uint64_t pool, uint32_t container,
                         uint64_t lineage, uint64_t covered);
 
+/* Returns the chain of a call: one that is the first begins one, which is the same whenever it
+ * runs. */
+uint64_t cluster_dedup_chain(const struct cluster_dedup *dedup,
+                             const struct cluster_dedup_call *call);
+
+/* Returns the number of the last end of all. */
+uint64_t cluster_dedup_last_end(const struct cluster_dedup *dedup);
+
 /* Forgets a container, if it is known. */
 void cluster_dedup_forget(struct cluster_dedup *dedup, uint64_t pool, uint32_t container);
 
@@ -88,9 +99,14 @@ bool cluster_dedup_has(const struct cluster_dedup *dedup, uint64_t pool, uint32_
 int cluster_dedup_admit(struct cluster_dedup *dedup, const struct cluster_dedup_call *call,
                         uint64_t *out);
 
+/* Finds the container that a call was admitted to. False: it is not known any more. */
+bool cluster_dedup_where(const struct cluster_dedup *dedup, uint64_t number, uint64_t *pool,
+                         uint32_t *container);
+
 /* An admitted call has ended. Its answer is kept, and then its payload has one user more, if there
  * is room for `weight` more bytes; an answer without a payload is not kept. Sets `asker`, who is to
- * be told, and returns the number of this end, from 1, rising. 0: it is not known any more. */
+ * be told, 0: its end is held. Returns the number of this end, from 1, rising. 0:
+ * it is not known any more. */
 uint64_t cluster_dedup_end(struct cluster_dedup *dedup, uint64_t number,
                            const struct cluster_dedup_answer *answer, uint64_t weight,
                            uint64_t *asker);
@@ -104,13 +120,17 @@ void cluster_dedup_done_below(struct cluster_dedup *dedup, uint64_t pool, uint32
 void cluster_dedup_end_origin(struct cluster_dedup *dedup, uint64_t origin);
 
 struct cluster_dedup_figures {
-    uint32_t calls, running, origins;
+    uint32_t calls, running, held, origins;
     uint64_t bytes;
 };
 
 /* Returns the figures of a container, or of all where `pool` is 0. */
 struct cluster_dedup_figures cluster_dedup_figures(const struct cluster_dedup *dedup, uint64_t pool,
                                                    uint32_t container);
+
+/* Returns its rows, for what reads and writes them as a whole, and the store of their payloads. */
+struct cluster_admitted *cluster_dedup_rows(struct cluster_dedup *dedup,
+                                            struct cluster_payload **payload);
 
 /* Says whether its counts are right and within their limits. For tests: it looks at everything. */
 bool cluster_dedup_is_sound(const struct cluster_dedup *dedup);

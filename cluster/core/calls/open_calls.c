@@ -113,7 +113,8 @@ struct cluster_dedup_call cluster_open_calls_asks(const struct cluster_open_call
                                        .maybe = member->maybe,
                                        .repeat = call->method.repeat,
                                        .reserve = call->asked.reserve,
-                                       .asker = member->id};
+                                       .asker = member->id,
+                                       .chain = call->asked.chain};
 }
 
 void cluster_open_calls_remove_member(struct cluster_open_calls *open, uint32_t place)

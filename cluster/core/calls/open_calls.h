@@ -27,6 +27,7 @@ struct cluster_send_call {
     uint64_t lineage; /* see struct cluster_dedup_call */
     uint64_t deadline_ns;
     uint64_t reserve;
+    uint64_t chain;          /* it is made to answer another call of it; 0: none */
     uint64_t order_previous; /* number of the call before it in its order; 0: none was open */
     uint32_t order;          /* 0: none */
     bool maybe;

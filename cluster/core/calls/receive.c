@@ -6,19 +6,17 @@
 #include "hub/base/check.h"
 
 static void run(struct cluster_receive *receive, const struct cluster_dedup_call *call,
-                uint32_t payload, uint64_t deadline_ns, uint64_t id)
+                uint32_t payload, struct cluster_effect effect)
 {
     struct cluster_payload_body body = cluster_payload_body(receive->payload, payload);
-    struct cluster_effect effect = {.id = id,
-                                    .at_ns = deadline_ns,
-                                    .pool = call->pool,
-                                    .method = call->method,
-                                    .uid = call->uid,
-                                    .payload = body.number,
-                                    .container = call->container,
-                                    .kind = CLUSTER_EFFECT_RUN,
-                                    .body = body.bytes};
 
+    effect.kind = CLUSTER_EFFECT_RUN;
+    effect.pool = call->pool;
+    effect.container = call->container;
+    effect.method = call->method;
+    effect.uid = call->uid;
+    effect.payload = body.number;
+    effect.body = body.bytes;
     cluster_effects_add(receive->effects, &effect);
 }
 
@@ -36,7 +34,9 @@ static enum cluster_receive_outcome admit(struct cluster_receive *receive,
         return CLUSTER_RECEIVED_BUSY;
     id = cluster_pending_add(receive->pending, &question);
     ENSURE(id != 0);
-    run(receive, call, payload, deadline_ns, id);
+    run(receive, call, payload,
+        (struct cluster_effect){
+            .id = id, .at_ns = deadline_ns, .chain = cluster_dedup_chain(receive->dedup, call)});
     return CLUSTER_RECEIVED_RUNS;
 }
 
@@ -66,17 +66,18 @@ void cluster_receive_call(struct cluster_receive *receive, const struct cluster_
     }
 }
 
-uint64_t cluster_receive_end(struct cluster_receive *receive, uint64_t id,
-                             const struct cluster_dedup_answer *answer)
+bool cluster_receive_end(struct cluster_receive *receive, uint64_t id,
+                         const struct cluster_dedup_answer *answer, struct cluster_receive_end *out)
 {
     struct cluster_payload_body body;
-    uint64_t number, asker = 0, weight = 0;
+    uint64_t number, weight = 0;
 
-    if (!cluster_pending_end(receive->pending, id, CLUSTER_EFFECT_RUN, &number))
-        return 0;
+    if (!cluster_pending_end(receive->pending, id, CLUSTER_EFFECT_RUN, &number) ||
+        !cluster_dedup_where(receive->dedup, number, &out->pool, &out->container))
+        return false;
     if (answer->payload != 0) {
         body = cluster_payload_body(receive->payload, answer->payload);
         weight = cluster_payload_weight(&body);
     }
-    return cluster_dedup_end(receive->dedup, number, answer, weight, &asker) != 0 ? asker : 0;
+    return cluster_dedup_end(receive->dedup, number, answer, weight, &out->asker) != 0;
 }

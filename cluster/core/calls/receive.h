@@ -34,9 +34,16 @@ void cluster_receive_call(struct cluster_receive *receive, const struct cluster_
                           uint32_t payload, uint64_t deadline_ns,
                           struct cluster_receive_result *out);
 
-/* Sends what is answered to the call: its end, of the run with this id. Returns its asker, or 0
- * where it is not known any more: its container has begun anew, or its origin has ended. */
-uint64_t cluster_receive_end(struct cluster_receive *receive, uint64_t id,
-                             const struct cluster_dedup_answer *answer);
+struct cluster_receive_end {
+    uint64_t asker; /* it is to be told now; 0: the end is held */
+    uint64_t pool;
+    uint32_t container;
+};
+
+/* Takes the answer of the run with this id. False: the call is not known any more, for its
+ * container has begun anew, or its origin has ended. */
+bool cluster_receive_end(struct cluster_receive *receive, uint64_t id,
+                         const struct cluster_dedup_answer *answer,
+                         struct cluster_receive_end *out);
 
 #endif

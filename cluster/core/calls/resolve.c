@@ -122,7 +122,8 @@ int cluster_resolve_target(const struct cluster_resolve *resolve, uint64_t pool,
     *out = (struct cluster_resolve_target){.way = CLUSTER_WAY_WAIT};
     if (local) {
         out->lineage = local->lineage;
-        if (local->state == CLUSTER_LOCAL_SERVING)
+        out->copying = local->state == CLUSTER_LOCAL_SERVING && local->copying;
+        if (local->state == CLUSTER_LOCAL_SERVING && !local->copying)
             out->way = CLUSTER_WAY_RUN;
         return 0;
     }

@@ -54,6 +54,7 @@ struct cluster_resolve_target {
     enum cluster_resolve_way way;
     uint32_t node;    /* SEND: which */
     uint64_t lineage; /* RUN: the container's */
+    bool copying;     /* WAIT: but for a call of a chain that runs there it is RUN */
 };
 
 /* Finds out where a container of a pool is. RAPAHUB_EHOPS: another node has it, and the call has

@@ -6,6 +6,7 @@
 #include <rapahub/error.h>
 
 #include "cluster/core/base/timers.h"
+#include "cluster/core/calls/held_ends.h"
 #include "hub/base/check.h"
 
 const struct hub_states cluster_send_states = {
@@ -282,6 +283,10 @@ static void look(struct cluster_send *send, uint32_t place, uint64_t now_ns)
     int status = cluster_resolve_target(&send->parts.resolve, call->asked.pool, member->container,
                                         0, &target);
 
+    if (status == 0 && target.copying &&
+        cluster_held_ends_chain_runs(send->parts.receive.dedup, call->asked.pool, member->container,
+                                     call->asked.chain))
+        target.way = CLUSTER_WAY_RUN;
     if (status < 0)
         fail_member(send, place, status, now_ns);
     else if (target.way == CLUSTER_WAY_RUN)

@@ -26,6 +26,8 @@ struct cluster_local_container {
     uint64_t lineage; /* where the history of its calls began */
     uint32_t container;
     uint32_t state;
+    bool copying;  /* it serves, but new calls wait until its state is taken */
+    bool restored; /* the history of its calls is that of the copy with which it begins */
 };
 
 struct cluster_local_containers;

@@ -24,8 +24,9 @@ static struct rapahub_bytes written(const struct hub_writer *writer, int status)
     return (struct rapahub_bytes){writer->data, writer->size};
 }
 
-static struct rapahub_bytes write_spec(void)
+static struct rapahub_bytes write_spec(uint8_t durability)
 {
+    const uint32_t copies = durability >= CLUSTER_DURABILITY_CHECKPOINT;
     static uint8_t to[1024];
     const struct cluster_pool_method said = {.id = POOL_RECORD_REPEATS, .repeat = true};
     const struct cluster_pool_spec spec = {.name = text("kv"),
@@ -33,6 +34,9 @@ static struct rapahub_bytes write_spec(void)
                                            .version = text("1"),
                                            .digest = DIGEST,
                                            .containers = POOL_RECORD_CONTAINERS,
+                                           .durability = durability,
+                                           .copies = copies,
+                                           .min_copies = copies,
                                            .methods = {.of = &said, .count = 1}};
     struct hub_writer writer;
 
@@ -58,7 +62,7 @@ static struct rapahub_bytes write_manifest(void)
     return written(&writer, cluster_record_put(&writer, CLUSTER_KEY_MODULE, &record));
 }
 
-const struct cluster_record_pool *pool_record_read(void)
+const struct cluster_record_pool *pool_record_durable(uint8_t durability)
 {
     static uint8_t to[4096];
     static struct cluster_record read;
@@ -67,7 +71,7 @@ const struct cluster_record_pool *pool_record_read(void)
                  .containers = POOL_RECORD_CONTAINERS,
                  .slots_count = cluster_pool_new_slots(POOL_RECORD_CONTAINERS).count,
                  .digest = DIGEST,
-                 .spec = write_spec(),
+                 .spec = write_spec(durability),
                  .manifest = write_manifest()}};
     struct hub_writer writer;
 
@@ -77,4 +81,9 @@ const struct cluster_record_pool *pool_record_read(void)
             written(&writer, cluster_record_put(&writer, CLUSTER_KEY_POOL, &record)), &read) < 0)
         abort();
     return &read.pool;
+}
+
+const struct cluster_record_pool *pool_record_read(void)
+{
+    return pool_record_durable(CLUSTER_DURABILITY_NONE);
 }

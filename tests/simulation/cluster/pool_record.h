@@ -13,4 +13,7 @@
 /* Returns the record as it is read. It is good until the next call. */
 const struct cluster_record_pool *pool_record_read(void);
 
+/* The same with this durability. */
+const struct cluster_record_pool *pool_record_durable(uint8_t durability);
+
 #endif
