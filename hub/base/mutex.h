@@ -49,6 +49,7 @@
     X(SLOT_POOL, "slot pool")                                                                 \
     X(THREAD_POOL, "thread pool")                                                             \
     X(METASTORE, "metastore")                                                                 \
+    X(STORE_THREAD, "thread of the disk of a node")                                           \
     X(CLOSER, "closer")                                                                       \
     X(LOG, "log") /* of pthread: hub/base/log.c; held while a program's sink runs */          \
     X(LINES, "lines of a control socket") /* the sink of rapahub run adds to them */

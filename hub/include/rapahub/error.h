@@ -66,7 +66,9 @@ RAPAHUB_BEGIN_DECLS
     X(EDIFFERS, -4305, 6, "there is one with this name, and it is another one",                   \
       "delete it first, or choose another name")                                                  \
     X(EFENCED, -4306, 75, "the lease of the host is over: its managed containers take no calls",  \
-      "try again; another host may have the container by then")
+      "try again; another host may have the container by then")                                   \
+    X(ESTOREOLD, -4308, 1, "the metastore is older than what the node has seen of it",            \
+      "put the newer one back, or restore a backup of it as a new generation")
 
 /* System error codes that the library returns, with the same names. */
 #define RAPAHUB_ERRNO_MAP(X)                                                            \

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/node/boot/boot.h"
+
+#include <string.h>
+
+#include "cluster/base/ids.h"
+#include "cluster/node/boot/boot_session.h"
+#include "cluster/node/boot/boot_store.h"
+#include "hub/base/clock.h"
+
+#define WAIT_NS (30 * HUB_SECOND)
+
+static struct cluster_store_wait wait_of(const struct cluster_boot *boot)
+{
+    return (struct cluster_store_wait){.store = boot->store,
+                                       .marker = boot->marker,
+                                       .wait_ns = boot->wait_ns,
+                                       .url = boot->folder.url,
+                                       .opened = boot->opened};
+}
+
+/* ---- in order ---- */
+
+static int end_guests(struct cluster_boot *boot)
+{
+    struct cluster_guest_records records;
+
+    cluster_guest_records_init(&records, &boot->folder.root, boot->machine.boot);
+    return cluster_guest_records_end_all(&records, hub_clock_after(boot->wait_ns), &boot->killed);
+}
+
+static int replay(struct cluster_boot *boot)
+{
+    boot->log = (struct cluster_segments){
+        .folder = boot->folder.wal, .node = boot->folder.node, .boot = boot->folder.boot + 1};
+    memcpy(boot->log.uuid, boot->folder.uuid, sizeof boot->log.uuid);
+    return cluster_log_map_read(&boot->map, &boot->log);
+}
+
+/* A metastore that this folder has seen is not made anew where it is missing. */
+static int open_store(struct cluster_boot *boot, const struct cluster_boot_options *options)
+{
+    const struct cluster_metastore_options how = {.create = boot->folder.store.revision == 0};
+    int r = cluster_metastore_open(options->ends, boot->folder.url, &how, &boot->store);
+
+    if (r < 0)
+        return r;
+    return cluster_marker_open(
+        boot->store, cluster_txn_client(boot->folder.node, boot->folder.boot), &boot->marker);
+}
+
+/* Gives the uuid of the cluster. */
+static int check_store(struct cluster_boot *boot, const struct cluster_boot_options *options,
+                       struct cluster_data_folder_store *store)
+{
+    uint64_t seen = boot->folder.store.revision;
+    struct cluster_store_wait wait = wait_of(boot);
+    int r;
+
+    if (boot->map.revision > seen)
+        seen = boot->map.revision;
+    r = cluster_boot_store_check_age(&wait, seen, &boot->opened);
+    if (r < 0)
+        return r;
+    wait.opened = boot->opened;
+    return cluster_boot_store_set_up(&wait, &boot->folder, options->name ? options->name : "node",
+                                     boot->opened, store->uuid);
+}
+
+/* The session is the highest revision that is seen, for now. */
+static int change_session(struct cluster_boot *boot, bool adopt,
+                          struct cluster_data_folder_store *store)
+{
+    const struct cluster_store_wait wait = wait_of(boot);
+    const struct cluster_boot_session how = {&boot->folder, &boot->machine, adopt};
+    int r = cluster_boot_session_end_old(&wait, &how);
+
+    if (r == 0)
+        r = cluster_boot_session_begin(&wait, &how, &boot->session);
+    if (r < 0)
+        return r;
+    boot->generation = cluster_ids_generation(boot->session);
+    store->revision = boot->session;
+    return cluster_data_folder_note_store(&boot->folder, store);
+}
+
+static int run(const struct cluster_boot_options *options, struct cluster_boot *boot)
+{
+    const struct cluster_data_folder_options how = {
+        .files = options->files,
+        .path = options->data,
+        .lock_fd = options->lock_fd > 0 ? options->lock_fd : -1};
+    struct cluster_data_folder_store store;
+    int r = cluster_machine_read(&boot->machine);
+
+    if (r == 0)
+        r = cluster_data_folder_open(&boot->folder, &how);
+    if (r == 0)
+        r = end_guests(boot);
+    if (r == 0)
+        r = replay(boot);
+    if (r == 0)
+        r = cluster_data_folder_count_boot(&boot->folder);
+    if (r == 0)
+        r = open_store(boot, options);
+    if (r == 0)
+        r = check_store(boot, options, &store);
+    return r == 0 ? change_session(boot, options->adopt, &store) : r;
+}
+
+int cluster_boot_run(const struct cluster_boot_options *options, struct cluster_boot *out)
+{
+    int r;
+
+    *out = (struct cluster_boot){.wait_ns = options->wait_ns > 0 ? options->wait_ns : WAIT_NS};
+    r = run(options, out);
+    if (r < 0)
+        cluster_boot_close(out);
+    return r;
+}
+
+int cluster_boot_end_session(struct cluster_boot *boot)
+{
+    const struct cluster_store_wait wait = wait_of(boot);
+    struct cluster_data_folder_store store = boot->folder.store;
+    int r = cluster_boot_session_end(&wait, boot->folder.node, boot->session, &store.revision);
+
+    return r == 0 ? cluster_data_folder_note_store(&boot->folder, &store) : r;
+}
+
+void cluster_boot_close(struct cluster_boot *boot)
+{
+    cluster_metastore_close(boot->store);
+    cluster_marker_close(boot->marker);
+    cluster_log_map_release(&boot->map);
+    cluster_data_folder_close(&boot->folder);
+    boot->store = NULL;
+    boot->marker = NULL;
+}
