@@ -105,3 +105,18 @@ int cluster_folder_lock_take(int folder, const char *path, int given)
         name_holder(fd);
     return TAKE(fd);
 }
+
+int cluster_folder_lock_look(int folder, const char *path)
+{
+    OWN(hub_fd)
+    int fd =
+        openat(folder, CLUSTER_FOLDER_LOCK_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    if (fd < 0 && errno == ENOENT)
+        return -ENOENT;
+    if (fd < 0)
+        return fail(path, "open", errno);
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK ? fail_locked(fd, path) : fail(path, "lock", errno);
+    return TAKE(fd);
+}

@@ -15,4 +15,8 @@
  * thread; never waits. */
 int cluster_folder_lock_take(int folder, const char *path, int given);
 
+/* The same for a reader, who changes nothing in the folder: the file is not made, and does not name
+ * this process. -ENOENT, without a diagnosis: there is no such file, so no node runs here. */
+int cluster_folder_lock_look(int folder, const char *path);
+
 #endif
