@@ -195,14 +195,15 @@ static const struct {
     uint8_t type;
     const struct cluster_format *format;
 } formats[] = {
-    {CLUSTER_FRAME_HELLO, &hello},      {CLUSTER_FRAME_HELLO_OK, &hello},
-    {CLUSTER_FRAME_CREDIT, &credit},    {CLUSTER_FRAME_PING, NULL},
-    {CLUSTER_FRAME_PONG, NULL},         {CLUSTER_FRAME_CLOSE, &closing},
-    {CLUSTER_FRAME_CALL, &call},        {CLUSTER_FRAME_RESULT, &result},
-    {CLUSTER_FRAME_ACK, NULL},          {CLUSTER_FRAME_NACK, &nack},
-    {CLUSTER_FRAME_CANCEL, NULL},       {CLUSTER_FRAME_RESOLVED, &resolved},
-    {CLUSTER_FRAME_BULK_OPEN, &open},   {CLUSTER_FRAME_BULK_DONE, NULL},
-    {CLUSTER_FRAME_BULK_RESET, &reset}, {CLUSTER_FRAME_SHARE, &share},
+    {CLUSTER_FRAME_HELLO, &hello},   {CLUSTER_FRAME_HELLO_OK, &hello},
+    {CLUSTER_FRAME_CREDIT, &credit}, {CLUSTER_FRAME_PING, NULL},
+    {CLUSTER_FRAME_PONG, NULL},      {CLUSTER_FRAME_CLOSE, &closing},
+    {CLUSTER_FRAME_CALL, &call},     {CLUSTER_FRAME_RESULT, &result},
+    {CLUSTER_FRAME_ACK, NULL},       {CLUSTER_FRAME_NACK, &nack},
+    {CLUSTER_FRAME_CANCEL, NULL},    {CLUSTER_FRAME_RESOLVED, &resolved},
+    {CLUSTER_FRAME_EACH, &result},   {CLUSTER_FRAME_BULK_OPEN, &open},
+    {CLUSTER_FRAME_BULK_DONE, NULL}, {CLUSTER_FRAME_BULK_RESET, &reset},
+    {CLUSTER_FRAME_SHARE, &share},
 };
 #define FORMATS (sizeof formats / sizeof *formats)
 

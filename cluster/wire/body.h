@@ -13,6 +13,7 @@
 #include "cluster/wire/format.h"
 #include "cluster/wire/frame.h"
 
+#define CLUSTER_BODY_PROTOCOL    1 /* of frames and bodies: what this release speaks */
 #define CLUSTER_BODY_UUID        16
 #define CLUSTER_BODY_TEXT_MAX    1024
 #define CLUSTER_BODY_STREAMS_MAX 16
@@ -83,6 +84,8 @@ struct cluster_body_call {
     struct cluster_list members; /* struct cluster_body_member; when it is sent again */
 };
 
+/* RESULT: the end of a call. EACH: that of one of its containers, which the header names, with its
+ * replica, while the call goes on. */
 struct cluster_body_result {
     int32_t status;
     int32_t application; /* error number of a method */
@@ -138,7 +141,7 @@ struct cluster_body {
         struct cluster_body_credit credit;
         struct cluster_body_close close;
         struct cluster_body_call call;
-        struct cluster_body_result result;
+        struct cluster_body_result result; /* RESULT, EACH */
         struct cluster_body_nack nack;
         struct cluster_body_resolved resolved;
         struct cluster_body_bulk_open bulk_open;

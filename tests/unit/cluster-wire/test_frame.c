@@ -128,6 +128,7 @@ static void a_low_type_must_be_known_a_high_one_is_ignored(void **state)
         }
     }
     assert_string_equal(cluster_frame_name(21), "RESOLVED");
+    assert_string_equal(cluster_frame_name(22), "EACH");
     assert_string_equal(cluster_frame_name(0), "?");
     assert_string_equal(cluster_frame_name(127), "?");
 }
