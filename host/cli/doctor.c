@@ -145,7 +145,7 @@ static void look_at_limits(struct finding *out)
 static void look_at_runtime(struct finding *out)
 {
     char path[CLI_SOCKETS_PATH];
-    bool there = cli_sockets_folder(true, path) == 0;
+    bool there = host_folders_of_user(true, path) == 0;
 
     set_finding(out, there ? RESULT_OK : RESULT_FAIL,
                 "remove it, or set XDG_RUNTIME_DIR to a folder of yours", "%s",

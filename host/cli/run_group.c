@@ -73,7 +73,7 @@ void cli_run_group_hint(struct cli *cli, const struct cli_run_group *group, int 
     if (!group->name[0])
         return;
     if (r == RAPAHUB_EACCES || r == RAPAHUB_ENOENT)
-        cli_failure_hint(cli, "as root: install -d -m 755 -o %u " CLI_SOCKETS_SYSTEM,
+        cli_failure_hint(cli, "as root: install -d -m 755 -o %u " HOST_FOLDERS_SYSTEM,
                          (unsigned)geteuid());
     else if (r == RAPAHUB_EPERM)
         cli_failure_hint(cli, "a group that `id` shows, or become a member of %s", group->name);

@@ -12,6 +12,7 @@
 #include "host/control/invocation.h"
 #include "host/control/operation.h"
 #include "host/control/reply.h"
+#include "host/control/rights.h"
 #include "hub/base/clock.h"
 #include "hub/wire/postcard.h"
 
@@ -455,7 +456,7 @@ void host_answer(struct rapahub_control *control, struct host_server_client *cli
         [HOST_FRAME_UPGRADE] = upgrade,
     };
 
-    int r = host_role_check(client->role, kind, record);
+    int r = host_rights_check(client->role, kind, record);
 
     if (r < 0)
         host_reply_end(control, client, r);

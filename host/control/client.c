@@ -8,7 +8,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/control/listener.h"
+#include "host/socket/listener.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 

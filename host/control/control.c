@@ -10,10 +10,10 @@
 #include <rapahub/control.h>
 
 #include "host/control/invocation.h"
-#include "host/control/listener.h"
 #include "host/control/operation.h"
 #include "host/control/reply.h"
 #include "host/control/server.h"
+#include "host/socket/listener.h"
 #include "hub/base/own.h"
 
 static void rapahub_control_release(struct rapahub_control **control)

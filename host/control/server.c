@@ -14,9 +14,9 @@
 
 #include "host/control/answer.h"
 #include "host/control/invocation.h"
-#include "host/control/listener.h"
 #include "host/control/operation.h"
 #include "host/control/reply.h"
+#include "host/socket/listener.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 

@@ -11,7 +11,7 @@
 
 #include "host/control/frame.h"
 #include "host/control/lines.h"
-#include "host/control/role.h"
+#include "host/socket/role.h"
 #include "hub/base/list.h"
 #include "hub/wire/signature.h"
 

@@ -3,123 +3,16 @@
 
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <rapahub/error.h>
 
 #define SUFFIX ".sock"
 
-/* The possible folders of sockets. A host that was started without the variable must be found, too.
- * If another user has made the folder in /dev/shm before, the next one is used. The last one is for
- * hosts whose sockets are open to a group. */
-enum place { PLACE_SESSION, PLACE_SHARED, PLACE_USER, PLACE_TEMPORARY, PLACE_SYSTEM, PLACES };
-
-static bool folder_of(enum place place, char to[CLI_SOCKETS_PATH])
-{
-    const char *session = getenv("XDG_RUNTIME_DIR");
-
-    if (place == PLACE_SHARED)
-        snprintf(to, CLI_SOCKETS_PATH, "/dev/shm/rapahub-%u", (unsigned)geteuid());
-    else if (place == PLACE_USER)
-        snprintf(to, CLI_SOCKETS_PATH, "/run/user/%u/rapahub", (unsigned)geteuid());
-    else if (place == PLACE_TEMPORARY)
-        snprintf(to, CLI_SOCKETS_PATH, "/tmp/rapahub-%u", (unsigned)geteuid());
-    else if (place == PLACE_SYSTEM)
-        snprintf(to, CLI_SOCKETS_PATH, CLI_SOCKETS_SYSTEM);
-    else if (session && session[0] == '/' && access(session, W_OK) == 0)
-        snprintf(to, CLI_SOCKETS_PATH, "%.4000s/rapahub", session);
-    else
-        return false;
-    return true;
-}
-
-static int look_at_folder(const char *path, struct stat *out)
-{
-    if (lstat(path, out) < 0)
-        return rapahub_fail(-errno, "", "no folder '%s'", path);
-    return S_ISDIR(out->st_mode) ? 0 : rapahub_fail(RAPAHUB_EACCES, "", "'%s' is no folder", path);
-}
-
-static int check_folder(const char *path)
-{
-    struct stat status;
-    int r = look_at_folder(path, &status);
-
-    if (r < 0)
-        return r;
-    if (status.st_uid != geteuid())
-        return rapahub_fail(RAPAHUB_EACCES, "",
-                            "'%s' belongs to user %u; name a folder of yours in XDG_RUNTIME_DIR",
-                            path, (unsigned)status.st_uid);
-    if ((status.st_mode & 077) != 0)
-        return rapahub_fail(RAPAHUB_EACCES, "", "'%s' is open to others: chmod 700 it", path);
-    return 0;
-}
-
-/* Root makes it for the user whose hosts are in it: only its owner may add one. */
-static int check_system_folder(const char *path)
-{
-    struct stat status;
-    int r = look_at_folder(path, &status);
-
-    if (r == 0 && (status.st_mode & 022) != 0)
-        r = rapahub_fail(RAPAHUB_EACCES, "", "'%s' is open to others: chmod 755 it", path);
-    return r;
-}
-
-/* For a new host, whose user must own the folder: another owner could replace its socket. */
-static int use_system_folder(const char *path)
-{
-    struct stat status;
-    int r;
-
-    if (mkdir(path, 0755) == 0)
-        (void)chmod(path, 0755); /* the umask may have taken some of it */
-    r = check_system_folder(path);
-    if (r == 0)
-        r = look_at_folder(path, &status);
-    if (r == 0 && status.st_uid != geteuid())
-        r = rapahub_fail(RAPAHUB_EACCES, "", "'%s' belongs to user %u", path,
-                         (unsigned)status.st_uid);
-    return r;
-}
-
-static int use_folder(bool make, const char *path)
-{
-    if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
-        return rapahub_fail(-errno, "", "cannot make the folder '%s'", path);
-    return check_folder(path);
-}
-
-/* Uses the first folder that belongs to this user alone, or can be made so. If there is none, the
- * error is that of the first one. r[impl exp.runtime.folder] */
-int cli_sockets_folder(bool make, char to[CLI_SOCKETS_PATH])
-{
-    enum place first = folder_of(PLACE_SESSION, to) ? PLACE_SESSION : PLACE_SHARED;
-
-    for (int place = (int)first; place < PLACE_SYSTEM; place++)
-        if (folder_of((enum place)place, to) && use_folder(make, to) == 0)
-            return 0;
-    folder_of(first, to);
-    return use_folder(make, to);
-}
-
-/* r[impl sec.control.host] */
-static int folder_for_socket(bool for_group, char to[CLI_SOCKETS_PATH])
-{
-    if (!for_group)
-        return cli_sockets_folder(true, to);
-    folder_of(PLACE_SYSTEM, to);
-    return use_system_folder(to);
-}
-
 int cli_sockets_new(const char *host, bool for_group, char to[CLI_SOCKETS_PATH])
 {
     size_t size;
-    int r = folder_for_socket(for_group, to);
+    int r = host_folders_for_socket(for_group, to);
 
     if (r < 0)
         return r;
@@ -130,8 +23,14 @@ int cli_sockets_new(const char *host, bool for_group, char to[CLI_SOCKETS_PATH])
     return 0;
 }
 
-static int each_in(const char *folder, cli_sockets_visit *visit, void *user)
+struct walk {
+    cli_sockets_visit *visit;
+    void *user;
+};
+
+static int each_in(void *user, const char *folder)
 {
+    const struct walk *walk = user;
     DIR *open_folder = opendir(folder);
     const struct dirent *entry;
     int r = 0;
@@ -145,43 +44,16 @@ static int each_in(const char *folder, cli_sockets_visit *visit, void *user)
             continue;
         snprintf(name, sizeof name, "%.*s", (int)(size - strlen(SUFFIX)), entry->d_name);
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        r = visit(user, name, path);
+        r = walk->visit(walk->user, name, path);
     }
     if (open_folder)
         closedir(open_folder);
     return r;
 }
 
-/* Two places are often one folder: the session's is /run/user/UID where systemd starts sessions. */
-static bool is_new(const char *folder, struct stat *seen, size_t count)
-{
-    if (lstat(folder, &seen[count]) < 0)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (seen[i].st_dev == seen[count].st_dev && seen[i].st_ino == seen[count].st_ino)
-            return false;
-    return true;
-}
-
-static bool may_look_into(enum place place, const char *folder)
-{
-    return (place == PLACE_SYSTEM ? check_system_folder(folder) : check_folder(folder)) == 0;
-}
-
 int cli_sockets_each(cli_sockets_visit *visit, void *user)
 {
-    struct stat seen[PLACES];
-    size_t count = 0;
-    int r = 0;
+    struct walk walk = {visit, user};
 
-    for (int place = 0; place < PLACES && r == 0; place++) {
-        char folder[CLI_SOCKETS_PATH];
-
-        if (folder_of((enum place)place, folder) && may_look_into((enum place)place, folder) &&
-            is_new(folder, seen, count)) {
-            count++;
-            r = each_in(folder, visit, user);
-        }
-    }
-    return r;
+    return host_folders_each(each_in, &walk);
 }

@@ -54,7 +54,7 @@ static int ask(const struct stage *stage, const char *wanted, const char *words)
     unsetenv("XDG_RUNTIME_DIR");
     if (seteuid(stage->user) < 0)
         _exit(1);
-    if (cli_sockets_folder(true, folder) == 0)
+    if (host_folders_of_user(true, folder) == 0)
         _exit(wanted && strcmp(folder, wanted) == 0 ? 0 : 2);
     _exit(words && strstr(rapahub_last_error()->text, words) ? 0 : 3);
 }

@@ -2,7 +2,7 @@
 /* What members of the group of a control socket try against the host. */
 #include <sys/socket.h>
 
-#include "host/control/listener.h"
+#include "host/socket/listener.h"
 #include "tests/support/pause.h"
 #include "tests/unit/host-control/member.h"
 

@@ -2,7 +2,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "host/control/listener.h"
+#include "host/socket/listener.h"
 #include "hub/base/clock.h"
 #include "tests/support/linger.h"
 #include "tests/unit/host-control/fixture.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* listener: a socket in the file system that only its own user, root and the members of one group
  * can reach, with at most one listener. */
-#ifndef HOST_CONTROL_LISTENER_H
-#define HOST_CONTROL_LISTENER_H
+#ifndef HOST_SOCKET_LISTENER_H
+#define HOST_SOCKET_LISTENER_H
 
 #include <sys/types.h>
 

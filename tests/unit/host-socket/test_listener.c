@@ -10,7 +10,7 @@
 
 #include <rapahub/error.h>
 
-#include "host/control/listener.h"
+#include "host/socket/listener.h"
 #include "tests/support/pause.h"
 #include "tests/support/testing.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* listener: the test for a listener and the bind are one step under a lock on the folder, so two
  * hosts that start at once cannot both have a name. */
-#include "host/control/listener.h"
+#include "host/socket/listener.h"
 
 #include <errno.h>
 #include <fcntl.h>

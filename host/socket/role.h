@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* role: what a client of the control socket may ask for. It is judged once, when the client has
- * connected, by what the kernel says of it and never by what it says of itself. Owner thread. */
-#ifndef HOST_CONTROL_ROLE_H
-#define HOST_CONTROL_ROLE_H
+/* role: what a program that has connected to a socket of this process may ask for. It is judged
+ * once, when it has connected, by what the kernel says of it and never by what it says of itself.
+ */
+#ifndef HOST_SOCKET_ROLE_H
+#define HOST_SOCKET_ROLE_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include <rapahub/control.h>
-
-#include "host/control/frame.h"
 
 /* The group whose members may connect. */
 struct host_role_group {
@@ -29,9 +28,5 @@ int host_role_find_group(const char *name, gid_t *out);
 
 /* Judges the process that has connected this socket. RAPAHUB_EACCES: it has no role. */
 int host_role_judge(int fd, const struct host_role_group *group, struct host_role_peer *out);
-
-/* Says whether a role may make a request: 0, or RAPAHUB_EACCES, which names both. */
-int host_role_check(enum rapahub_control_role role, enum host_frame_kind kind,
-                    const union host_frame_record *record);
 
 #endif

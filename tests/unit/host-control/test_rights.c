@@ -1,44 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <grp.h>
-#include <stdio.h>
-#include <string.h>
-
 #include <rapahub/error.h>
 
-#include "host/control/role.h"
+#include "host/control/rights.h"
 #include "tests/support/testing.h"
-
-static void a_group_is_found_by_name_and_by_number(void **state)
-{
-    const struct group *entry = getgrgid(0);
-    gid_t found = 7;
-
-    (void)state;
-    assert_int_equal(host_role_find_group("4711", &found), 0);
-    assert_int_equal(found, 4711);
-    if (!entry)
-        skip();
-    assert_int_equal(host_role_find_group(entry->gr_name, &found), 0);
-    assert_int_equal(found, 0);
-}
-
-static void what_is_no_group_is_refused(void **state)
-{
-    static const char *const wrong[] = {"",           "no such group",       "12x", "-1", " 5",
-                                        "4294967295", "99999999999999999999"};
-    gid_t found;
-
-    (void)state;
-    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(host_role_find_group(wrong[i], &found), RAPAHUB_ENOENT);
-    assert_int_equal(host_role_find_group("65534", &found), RAPAHUB_EINVAL);
-}
 
 static int check(enum rapahub_control_role role, enum host_frame_kind kind, const char *name)
 {
     const union host_frame_record record = {.name = {rapahub_string_of(name)}};
 
-    return host_role_check(role, kind, &record);
+    return host_rights_check(role, kind, &record);
 }
 
 /* r[verify sec.control.role] */
@@ -71,8 +41,6 @@ static void each_request_takes_a_role(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_group_is_found_by_name_and_by_number),
-        cmocka_unit_test(what_is_no_group_is_refused),
         cmocka_unit_test(each_request_takes_a_role),
     };
 
