@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/link/connection.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "cluster/link/credit.h"
+#include "cluster/link/parts.h"
+#include "cluster/link/send_queue.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+#include "hub/base/received.h"
+
+#define READ_FIRST (16u * 1024) /* bytes that are read at once, or as many as a frame has */
+
+/* Bytes that were received and not yet handed up. */
+struct received {
+    uint8_t *data;
+    size_t start, size, capacity;
+    size_t wanted; /* bytes of the frame that is not there wholly; 0: not known */
+};
+
+struct cluster_connection {
+    int fd;
+    struct cluster_connection_options options;
+    const struct cluster_connection_hooks *hooks;
+    void *user;
+    struct received in;
+    struct cluster_parts parts;
+    struct cluster_send_queue out;
+    struct cluster_credit credit;
+    uint64_t heard_ns; /* bytes came last */
+    bool asked;        /* it was silent, and a PING was sent */
+    bool later;        /* the next frame was left for later */
+    bool overfull;     /* it let too many frames wait */
+};
+
+int cluster_connection_create(int fd, const struct cluster_connection_options *options,
+                              const struct cluster_connection_hooks *hooks, void *user,
+                              struct cluster_connection **out)
+{
+    struct cluster_connection *connection = calloc(1, sizeof *connection);
+
+    if (!connection) {
+        hub_closer_give_end(options->closer, &fd);
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a connection");
+    }
+    connection->fd = fd;
+    connection->options = *options;
+    connection->hooks = hooks;
+    connection->user = user;
+    connection->parts.most = options->body_max;
+    connection->parts.budget = options->budget;
+    cluster_credit_init(&connection->credit, CLUSTER_CONNECTION_CREDIT);
+    connection->heard_ns = hub_clock_now();
+    *out = connection;
+    return 0;
+}
+
+void cluster_connection_release(struct cluster_connection **connection)
+{
+    struct cluster_connection *gone = *connection;
+
+    *connection = NULL;
+    if (!gone)
+        return;
+    (void)shutdown(gone->fd,
+                   SHUT_RDWR); /* the other side sees the end now, see hub/base/closer.h */
+    hub_closer_give_end(gone->options.closer, &gone->fd);
+    free(gone->in.data);
+    cluster_parts_fini(&gone->parts);
+    cluster_send_queue_fini(&gone->out);
+    free(gone);
+}
+
+int cluster_connection_fd(const struct cluster_connection *connection)
+{
+    return connection->fd;
+}
+
+uint64_t cluster_connection_silent_since(const struct cluster_connection *connection)
+{
+    return connection->heard_ns;
+}
+
+bool cluster_connection_waits(const struct cluster_connection *connection)
+{
+    return !cluster_send_queue_is_empty(&connection->out);
+}
+
+short cluster_connection_events(const struct cluster_connection *connection)
+{
+    bool waits = cluster_connection_waits(connection);
+
+    if (connection->later && waits)
+        return POLLOUT;
+    return (short)(POLLIN | (waits ? POLLOUT : 0));
+}
+
+uint64_t cluster_connection_due(const struct cluster_connection *connection)
+{
+    if (connection->later && !cluster_connection_waits(connection))
+        return 0;
+    if (connection->options.ping_ns == 0 || connection->asked)
+        return HUB_NEVER;
+    return connection->heard_ns + connection->options.ping_ns;
+}
+
+/* ---- out ---- */
+
+static size_t size_of(uint8_t type, const struct cluster_body *body, int *failure)
+{
+    struct hub_writer writer;
+
+    hub_writer_count(&writer);
+    *failure = cluster_body_put(&writer, type, body);
+    return writer.size;
+}
+
+/* Writes a body that was measured before. */
+static void write_body(uint8_t type, const struct cluster_body *body, uint8_t *to, size_t size)
+{
+    struct hub_writer writer;
+
+    hub_writer_init(&writer, to, size);
+    (void)cluster_body_put(&writer, type, body);
+}
+
+static int put_whole(struct cluster_connection *connection, struct cluster_frame frame,
+                     const struct cluster_body *body, size_t size)
+{
+    uint8_t *to;
+
+    frame.body_size = (uint32_t)size;
+    frame.flags = 0;
+    to = cluster_send_queue_add(&connection->out, &frame);
+    if (!to)
+        return RAPAHUB_ENOMEM;
+    write_body(frame.type, body, to, size);
+    return 0;
+}
+
+/* A failure after the first part ends the connection, for the other side waits for the rest. */
+static int put_parts(struct cluster_connection *connection, struct cluster_frame frame,
+                     const struct cluster_body *body, size_t size)
+{
+    OWN(hub_memory) uint8_t *all = malloc(size);
+
+    if (!all)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a body of %zu bytes", size);
+    write_body(frame.type, body, all, size);
+    for (size_t at = 0; at < size; at += frame.body_size) {
+        size_t left = size - at;
+        uint8_t *to;
+
+        frame.flags = at == 0 ? CLUSTER_FRAME_FIRST : 0;
+        if (left > CLUSTER_FRAME_BODY_MAX)
+            frame.flags |= CLUSTER_FRAME_MORE;
+        frame.body_size = (uint32_t)(left > CLUSTER_FRAME_BODY_MAX ? CLUSTER_FRAME_BODY_MAX : left);
+        to = cluster_send_queue_add(&connection->out, &frame);
+        if (!to) {
+            connection->overfull = at > 0;
+            return RAPAHUB_ENOMEM;
+        }
+        memcpy(to, all + at, frame.body_size);
+    }
+    return 0;
+}
+
+static int refuse_overfull(void)
+{
+    return rapahub_fail(RAPAHUB_EFULL, "cluster.link.queue",
+                        "the other side does not read, and too much waits for it");
+}
+
+int cluster_connection_put(struct cluster_connection *connection, const struct cluster_frame *frame,
+                           const struct cluster_body *body)
+{
+    bool call = cluster_send_queue_is_call(frame->type);
+    int r;
+    size_t size = size_of(frame->type, body, &r);
+
+    if (r < 0)
+        return r;
+    if (size > (call ? connection->options.body_max : CLUSTER_FRAME_BODY_MAX))
+        return rapahub_fail(RAPAHUB_EMSGSIZE, "", "a %s of %zu bytes; the limit is %zu",
+                            cluster_frame_name(frame->type), size, connection->options.body_max);
+    if (call && !cluster_credit_may_send(&connection->credit))
+        return RAPAHUB_EAGAIN;
+    if (!call &&
+        connection->out.control + CLUSTER_FRAME_SIZE + size > CLUSTER_CONNECTION_CONTROL_MAX) {
+        connection->overfull = true;
+        return refuse_overfull();
+    }
+    r = size > CLUSTER_FRAME_BODY_MAX ? put_parts(connection, *frame, body, size)
+                                      : put_whole(connection, *frame, body, size);
+    if (r == 0 && call)
+        cluster_credit_sent(&connection->credit, size);
+    return r;
+}
+
+int cluster_connection_flush(struct cluster_connection *connection)
+{
+    return connection->overfull ? refuse_overfull()
+                                : cluster_send_queue_flush(&connection->out, connection->fd);
+}
+
+/* ---- in ---- */
+
+/* Makes room for more bytes, at least for the rest of the frame that has begun. */
+static bool reserve(struct received *in)
+{
+    size_t most = in->wanted > READ_FIRST ? in->wanted : READ_FIRST;
+    uint8_t *data;
+
+    if (in->start > 0) {
+        memmove(in->data, in->data + in->start, in->size - in->start);
+        in->size -= in->start;
+        in->start = 0;
+    }
+    if (in->capacity >= most)
+        return true;
+    data = realloc(in->data, most);
+    if (!data)
+        return false;
+    in->data = data;
+    in->capacity = most;
+    return true;
+}
+
+/* No frame comes with descriptors; any that came are not used. */
+static void close_descriptors(struct cluster_connection *connection, struct hub_received *received)
+{
+    while (received->fds_count > 0)
+        hub_closer_give(connection->options.closer, &received->fds[--received->fds_count]);
+}
+
+/* Returns how many bytes came; 0: none wait. */
+static int fill(struct cluster_connection *connection, uint64_t now_ns)
+{
+    struct received *in = &connection->in;
+    struct hub_received received;
+    ssize_t n;
+
+    if (!reserve(in))
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a frame");
+    received.bytes = in->data + in->size;
+    received.room = in->capacity - in->size;
+    n = hub_received_take(connection->fd, &received);
+    if (n == -EAGAIN)
+        return 0;
+    if (n == 0 || n == -ECONNRESET || n == -EPIPE)
+        return rapahub_fail(RAPAHUB_ECLOSED, "", "the other side hung up");
+    if (n < 0)
+        return rapahub_fail((int)n, "", "cannot read from a socket");
+    close_descriptors(connection, &received);
+    in->size += (size_t)n;
+    connection->heard_ns = now_ns;
+    connection->asked = false;
+    return (int)n;
+}
+
+static int hand_up(struct cluster_connection *connection, const struct cluster_frame *frame,
+                   struct rapahub_bytes bytes)
+{
+    struct cluster_body body;
+    int r = cluster_body_read(frame->type, bytes, &body);
+
+    return r < 0 ? r : connection->hooks->frame(connection->user, frame, &body);
+}
+
+static int give_back(struct cluster_connection *connection, uint64_t bytes)
+{
+    uint32_t back = cluster_credit_consume(&connection->credit, bytes);
+    const struct cluster_body body = {.credit = {CLUSTER_CREDIT_CALLS, back}};
+
+    return back == 0 ? 0
+                     : cluster_connection_put(connection,
+                                              &(struct cluster_frame){.type = CLUSTER_FRAME_CREDIT},
+                                              &body);
+}
+
+static int take_call(struct cluster_connection *connection, const struct cluster_frame *frame,
+                     struct rapahub_bytes bytes)
+{
+    struct cluster_parts *parts = &connection->parts;
+    struct rapahub_bytes whole;
+    int r = cluster_parts_begins(parts) ? cluster_credit_begin(&connection->credit) : 0;
+
+    if (r == 0)
+        r = cluster_parts_take(parts, frame, bytes, &whole);
+    if (r == 0) {
+        r = hand_up(connection, frame, whole);
+        if (r == CLUSTER_CONNECTION_LATER) {
+            cluster_parts_put_back(parts, frame);
+            return r;
+        }
+        cluster_parts_done(parts);
+    }
+    if (r < 0)
+        return r;
+    cluster_credit_received(&connection->credit, bytes.size);
+    return give_back(connection, bytes.size);
+}
+
+static int take_credit(struct cluster_connection *connection, const struct cluster_frame *frame,
+                       struct rapahub_bytes bytes)
+{
+    bool had = cluster_credit_may_send(&connection->credit);
+    struct cluster_body body;
+    int r = cluster_body_read(frame->type, bytes, &body);
+
+    if (r == 0 && (frame->stream != 0 || body.credit.kind != CLUSTER_CREDIT_CALLS))
+        r = rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.link.credit", "credit for what is not there");
+    if (r == 0)
+        r = cluster_credit_gain(&connection->credit, body.credit.bytes);
+    if (r == 0 && !had && cluster_credit_may_send(&connection->credit))
+        connection->hooks->credit(connection->user);
+    return r;
+}
+
+static int answer_ping(struct cluster_connection *connection)
+{
+    return cluster_connection_put(connection, &(struct cluster_frame){.type = CLUSTER_FRAME_PONG},
+                                  &(struct cluster_body){0});
+}
+
+static int take_frame(struct cluster_connection *connection, const struct cluster_frame *frame,
+                      struct rapahub_bytes bytes)
+{
+    switch (frame->type) {
+    case CLUSTER_FRAME_CALL:
+    case CLUSTER_FRAME_RESULT:
+    case CLUSTER_FRAME_EACH:
+        return take_call(connection, frame, bytes);
+    case CLUSTER_FRAME_CREDIT:
+        return take_credit(connection, frame, bytes);
+    case CLUSTER_FRAME_PING:
+    case CLUSTER_FRAME_PONG:
+        if (bytes.size > 0)
+            return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.wire.strict", "a %s has a body",
+                                cluster_frame_name(frame->type));
+        return frame->type == CLUSTER_FRAME_PING ? answer_ping(connection) : 0;
+    case CLUSTER_FRAME_BULK_OPEN:
+    case CLUSTER_FRAME_BULK_DATA:
+    case CLUSTER_FRAME_BULK_DONE:
+    case CLUSTER_FRAME_BULK_RESET:
+    case CLUSTER_FRAME_SHARE:
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.frame.type",
+                            "a %s, which this connection does not take",
+                            cluster_frame_name(frame->type));
+    default:
+        return hand_up(connection, frame, bytes);
+    }
+}
+
+/* Takes the next frame, if it is there wholly. Returns 1; 0: it is not, or it was left for later.
+ */
+static int take_next(struct cluster_connection *connection)
+{
+    struct received *in = &connection->in;
+    size_t left = in->size - in->start;
+    struct cluster_frame frame;
+    struct rapahub_bytes bytes;
+    int r;
+
+    in->wanted = 0;
+    if (left < CLUSTER_FRAME_SIZE)
+        return 0;
+    r = cluster_frame_read(in->data + in->start, &frame);
+    if (r < 0)
+        return r;
+    in->wanted = CLUSTER_FRAME_SIZE + (size_t)frame.body_size;
+    if (left < in->wanted)
+        return 0;
+    bytes = (struct rapahub_bytes){in->data + in->start + CLUSTER_FRAME_SIZE, frame.body_size};
+    r = r == 1 ? 0 : take_frame(connection, &frame, bytes);
+    connection->later = r == CLUSTER_CONNECTION_LATER;
+    if (r != 0)
+        return r < 0 ? r : 0;
+    in->start += in->wanted;
+    in->wanted = 0;
+    return 1;
+}
+
+static int take_all(struct cluster_connection *connection)
+{
+    struct received *in = &connection->in;
+    int r;
+
+    do
+        r = take_next(connection);
+    while (r > 0);
+    if (in->start == in->size && in->capacity > READ_FIRST) {
+        free(in->data);
+        *in = (struct received){.data = NULL};
+    }
+    return r;
+}
+
+static int ask_silent(struct cluster_connection *connection, uint64_t now_ns)
+{
+    if (connection->options.ping_ns == 0 || connection->asked ||
+        now_ns < connection->heard_ns + connection->options.ping_ns)
+        return 0;
+    connection->asked = true;
+    return cluster_connection_put(connection, &(struct cluster_frame){.type = CLUSTER_FRAME_PING},
+                                  &(struct cluster_body){0});
+}
+
+/* Bytes that came before the other side hung up are handed up, though nothing can be written. */
+int cluster_connection_dispatch(struct cluster_connection *connection, uint64_t now_ns)
+{
+    int written = cluster_connection_flush(connection), r = 0;
+
+    if (connection->later && cluster_connection_waits(connection) && written == 0)
+        return 0;
+    r = take_all(connection);
+    if (r == 0 && !connection->later)
+        r = fill(connection, now_ns);
+    if (r > 0)
+        r = take_all(connection);
+    if (r == 0)
+        r = written < 0 ? written : ask_silent(connection, now_ns);
+    return r < 0 ? r : cluster_connection_flush(connection);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/link/send_queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <rapahub/error.h>
+
+#define CAPACITY_FIRST 4096u
+#define CAPACITY_IDLE  (64u * 1024) /* a larger buffer is not kept when it is empty */
+
+void cluster_send_queue_fini(struct cluster_send_queue *queue)
+{
+    free(queue->data);
+    *queue = (struct cluster_send_queue){.data = NULL};
+}
+
+bool cluster_send_queue_is_call(uint8_t type)
+{
+    return type == CLUSTER_FRAME_CALL || type == CLUSTER_FRAME_RESULT || type == CLUSTER_FRAME_EACH;
+}
+
+bool cluster_send_queue_is_empty(const struct cluster_send_queue *queue)
+{
+    return queue->next == queue->size;
+}
+
+/* Frames that were written make room; else the buffer grows. */
+static bool reserve(struct cluster_send_queue *queue, size_t more)
+{
+    size_t capacity = queue->capacity ? queue->capacity : CAPACITY_FIRST;
+    uint8_t *data;
+
+    if (queue->frame > 0 && queue->capacity - queue->size < more) {
+        memmove(queue->data, queue->data + queue->frame, queue->size - queue->frame);
+        queue->next -= queue->frame;
+        queue->size -= queue->frame;
+        queue->frame = 0;
+    }
+    if (queue->data && queue->capacity - queue->size >= more)
+        return true;
+    while (capacity - queue->size < more)
+        capacity *= 2;
+    data = realloc(queue->data, capacity);
+    if (!data)
+        return false;
+    queue->data = data;
+    queue->capacity = capacity;
+    return true;
+}
+
+uint8_t *cluster_send_queue_add(struct cluster_send_queue *queue, const struct cluster_frame *frame)
+{
+    size_t size = CLUSTER_FRAME_SIZE + (size_t)frame->body_size;
+    uint8_t *at;
+
+    if (!reserve(queue, size)) {
+        rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a frame of %zu bytes", size);
+        return NULL;
+    }
+    at = queue->data + queue->size;
+    cluster_frame_write(frame, at);
+    queue->size += size;
+    if (!cluster_send_queue_is_call(frame->type))
+        queue->control += size;
+    return at + CLUSTER_FRAME_SIZE;
+}
+
+/* Notes the frames that are written wholly. The headers in the queue are our own. */
+static void pass_frames(struct cluster_send_queue *queue)
+{
+    while (queue->frame < queue->next) {
+        const uint8_t *header = queue->data + queue->frame;
+        uint32_t body_size;
+        size_t size;
+
+        memcpy(&body_size, header, sizeof body_size);
+        size = CLUSTER_FRAME_SIZE + (size_t)body_size;
+        if (queue->next - queue->frame < size)
+            return;
+        if (!cluster_send_queue_is_call(header[sizeof body_size]))
+            queue->control -= size;
+        queue->frame += size;
+    }
+    if (queue->next < queue->size)
+        return;
+    queue->frame = queue->next = queue->size = 0;
+    if (queue->capacity > CAPACITY_IDLE)
+        cluster_send_queue_fini(queue);
+}
+
+int cluster_send_queue_flush(struct cluster_send_queue *queue, int fd)
+{
+    while (!cluster_send_queue_is_empty(queue)) {
+        ssize_t n = send(fd, queue->data + queue->next, queue->size - queue->next,
+                         MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM))
+            return 0;
+        if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
+            return rapahub_fail(RAPAHUB_ECLOSED, "", "the other side hung up");
+        if (n < 0)
+            return rapahub_fail(-errno, "", "cannot write to a socket");
+        queue->next += (size_t)n;
+        pass_frames(queue);
+    }
+    return 0;
+}

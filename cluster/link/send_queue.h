@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* send_queue: frames that wait to be written to a socket, in their order. Frames that are no calls
+ * are counted, so that a side which does not read cannot make them many.
+ */
+#ifndef CLUSTER_LINK_SEND_QUEUE_H
+#define CLUSTER_LINK_SEND_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cluster/wire/frame.h"
+
+struct cluster_send_queue {
+    uint8_t *data;
+    size_t frame; /* offset of the first frame that was not written wholly */
+    size_t next;  /* offset of the first byte that was not written */
+    size_t size, capacity;
+    size_t control; /* bytes of frames that are no calls */
+};
+
+void cluster_send_queue_fini(struct cluster_send_queue *queue);
+
+/* Says whether frames of this type are calls, which need credit. */
+bool cluster_send_queue_is_call(uint8_t type);
+
+/* Adds a frame, whose `body_size` says how long its body is, and returns where that must be written
+ * before anything else is done with the queue. NULL with the diagnosis: no memory. */
+uint8_t *cluster_send_queue_add(struct cluster_send_queue *queue,
+                                const struct cluster_frame *frame);
+
+bool cluster_send_queue_is_empty(const struct cluster_send_queue *queue);
+
+/* Writes what the socket takes. RAPAHUB_ECLOSED: the other side has hung up; -errno. */
+int cluster_send_queue_flush(struct cluster_send_queue *queue, int fd);
+
+#endif
