@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client_links: the connections of the clients of a node, and what is common to all of them. A
+ * connection that fails is only marked; it is closed when nothing uses it any more.
+ */
+#ifndef CLUSTER_NODE_CLIENT_LINKS_H
+#define CLUSTER_NODE_CLIENT_LINKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cluster/link/connection.h"
+#include "cluster/node/client_users.h"
+#include "cluster/node/clients.h"
+#include "cluster/node/origins.h"
+#include "host/socket/role.h"
+#include "hub/base/states.h"
+
+#define CLUSTER_CLIENTS_RULES 32 /* that clients have broken, at most */
+#define CLUSTER_CLIENTS_PATH  108
+
+/* The data of an epoll event: the index of a client, or one of these. */
+enum { CLUSTER_CLIENTS_LISTENER = CLUSTER_CLIENTS_MAX, CLUSTER_CLIENTS_TIMER };
+
+enum cluster_client_state {
+    CLUSTER_CLIENT_FREE,
+    CLUSTER_CLIENT_NEW,    /* it has not said who it is */
+    CLUSTER_CLIENT_SERVED, /* it has an origin */
+    CLUSTER_CLIENT_DOOMED, /* it is closed when this turn ends */
+    CLUSTER_CLIENT_STATES
+};
+
+extern const struct hub_states cluster_client_links_states;
+
+struct cluster_client {
+    struct cluster_clients *clients;
+    uint32_t state; /* enum cluster_client_state */
+    struct cluster_connection *connection;
+    struct cluster_client_user *user;
+    struct host_role_peer peer;
+    struct cluster_origin *origin;    /* SERVED */
+    struct cluster_origin_call *told; /* the call of which it is told where that goes; or NULL */
+    uint64_t hello_ns;                /* NEW: how long it may take */
+    uint32_t interest;                /* in epoll */
+};
+
+struct cluster_clients {
+    struct cluster_clients_options options; /* `path` and `group` are not used any more */
+    uint8_t cluster[CLUSTER_BODY_UUID];
+    struct host_role_group group;
+    int epoll, listener, timer;
+    bool deaf;         /* the listener is not watched: there are no descriptors */
+    uint64_t deaf_ns;  /* until then */
+    uint64_t armed_ns; /* the timer */
+    struct hub_closer *closer;
+    struct cluster_client_users users;
+    struct cluster_origins *origins;
+    uint64_t refused, refusal_ns; /* refusal_ns: one was last logged */
+    uint32_t broken_count;
+    struct {
+        const char *rule;
+        uint64_t times;
+    } broken[CLUSTER_CLIENTS_RULES];
+    char path[CLUSTER_CLIENTS_PATH];
+    struct cluster_body_member members[CLUSTER_CLIENTS_MEMBERS_MAX]; /* of the call at hand */
+    struct cluster_client all[CLUSTER_CLIENTS_MAX];
+};
+
+/* The connection has failed, with the diagnosis: counts the rule, and dooms the client. */
+void cluster_client_links_fail(struct cluster_client *client);
+
+/* Closes a client at the end of the turn. */
+void cluster_client_links_doom(struct cluster_client *client, const char *why);
+
+/* Says why in a CLOSE, as far as the socket takes it, and dooms the client. */
+void cluster_client_links_refuse(struct cluster_client *client, int code);
+
+/* Writes what waits, and watches the socket for what is needed next. */
+void cluster_client_links_flush(struct cluster_client *client);
+
+/* Sets the timer to what is due next. */
+void cluster_client_links_arm(struct cluster_clients *clients);
+
+/* Closes the clients that are doomed. Their origins stay. */
+void cluster_client_links_close_doomed(struct cluster_clients *clients);
+
+/* Closes a client now. */
+void cluster_client_links_close(struct cluster_client *client);
+
+/* Counts a refusal, with the diagnosis, and logs at most one in a second. */
+void cluster_client_links_note_refused(struct cluster_clients *clients);
+
+#endif
