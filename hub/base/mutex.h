@@ -50,6 +50,8 @@
     X(THREAD_POOL, "thread pool")                                                             \
     X(METASTORE, "metastore")                                                                 \
     X(STORE_THREAD, "thread of the disk of a node")                                           \
+    X(CLIENT, "calls of a client of a node")                                                  \
+    X(CLIENT_THREADS, "threads of a client of a node")                                        \
     X(CLOSER, "closer")                                                                       \
     X(LOG, "log") /* of pthread: hub/base/log.c; held while a program's sink runs */          \
     X(LINES, "lines of a control socket") /* the sink of rapahub run adds to them */

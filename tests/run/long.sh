@@ -52,6 +52,8 @@ long_tests() {
     RAPAHUB_TEST_LIVES=1000 step 'lives under a raw host' build/release/tests/test_conformance_raw_lives
     RAPAHUB_TEST_KILLS=1000 step orphans build/release/tests/test_fault_orphans
     RAPAHUB_TEST_ROUNDS=10000 step 'restart race' build/release/tests/test_integration_restart_race
+    RAPAHUB_TEST_KILLS=1000 RAPAHUB_TEST_SEED=$RANDOM step 'clients of a node that is killed' \
+        build/release/tests/test_unit_cluster-client_client_restarts
     RAPAHUB_TEST_ROUNDS=1000 step 'pending calls' build/release/tests/test_integration_pending
     RAPAHUB_TEST_SECONDS=60 step 'restart storm' build/release/tests/test_fault_restart_storm
     RAPAHUB_TEST_ROUNDS=40 step 'upgrades of kv' build/release/tests/test_integration_upgrade_kv

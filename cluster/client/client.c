@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/client.h>
+#include <rapahub/error.h>
+
+#include "cluster/client/client_loop.h"
+#include "cluster/client/thread_results.h"
+#include "cluster/link/orders.h"
+#include "hub/base/clock.h"
+#include "hub/base/futex.h"
+#include "hub/base/own.h"
+
+#define WAIT_DEFAULT    (30 * HUB_SECOND)
+#define RETRY_DEFAULT   (60 * HUB_SECOND)
+#define TIMEOUT_DEFAULT (30 * HUB_SECOND)
+#define LOOK_AGAIN      HUB_SECOND /* a wake that was missed would last so long */
+
+struct rapahub_client {
+    struct cluster_client_loop loop;
+    struct cluster_thread_results results;
+    uint64_t call_timeout_ns;
+};
+
+static uint64_t or_default(uint64_t value, uint64_t otherwise)
+{
+    return value > 0 ? value : otherwise;
+}
+
+static int init(struct rapahub_client *client, const struct rapahub_client_options *options)
+{
+    client->call_timeout_ns = or_default(options->call_timeout_ns, TIMEOUT_DEFAULT);
+    client->loop.retry_ns = or_default(options->retry_ns, RETRY_DEFAULT);
+    if (client->loop.retry_ns > CLUSTER_BODY_RETRY_MAX)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "retry_ns is above 600 s");
+    return cluster_unix_transport_init(&client->loop.transport, options->nodes);
+}
+
+int rapahub_client_open(const struct rapahub_client_options *options, struct rapahub_client **out)
+{
+    static const struct rapahub_client_options defaults = {.nodes = NULL};
+    struct rapahub_client *client = calloc(1, sizeof *client);
+    uint64_t wait_ns;
+    int r;
+
+    options = options ? options : &defaults;
+    wait_ns = or_default(options->wait_ns, WAIT_DEFAULT);
+    r = client ? init(client, options) : rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a client");
+    if (r == 0)
+        r = cluster_thread_results_init(&client->results);
+    if (r == 0) {
+        r = cluster_client_loop_start(&client->loop);
+        if (r < 0)
+            cluster_thread_results_fini(&client->results);
+    }
+    if (r < 0) {
+        free(client);
+        return r;
+    }
+    r = cluster_client_loop_wait(&client->loop, hub_clock_after(wait_ns));
+    if (r < 0)
+        rapahub_client_close(client);
+    else
+        *out = client;
+    return r;
+}
+
+void rapahub_client_close(struct rapahub_client *client)
+{
+    if (!client)
+        return;
+    cluster_client_loop_stop(&client->loop);
+    cluster_thread_results_fini(&client->results);
+    free(client);
+}
+
+/* ---- calls ---- */
+
+/* A query goes to a node as it is, so it is looked at here first. */
+static int check_target(const struct rapahub_call *call)
+{
+    const struct rapahub_query *query = call->query;
+    uint64_t pool = cluster_ids_pool(call->target.pool);
+
+    if (!cluster_ids_is_pool(pool) && call->target.pool.major != UINT32_MAX)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a pool of a node has a major number from %d on",
+                            CLUSTER_POOL_MAJOR_LEAST);
+    if (!cluster_ids_is_container(call->target.container))
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a pool has at most %d containers",
+                            CLUSTER_CONTAINERS_MAX);
+    if (!query)
+        return 0;
+    if ((unsigned)query->mode > RAPAHUB_QUERY_DYNAMIC)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "there is no query of mode %d", (int)query->mode);
+    if (query->mode == RAPAHUB_QUERY_RANGE &&
+        (query->count == 0 || query->count > CLUSTER_CONTAINERS_MAX ||
+         query->offset >= CLUSTER_CONTAINERS_MAX))
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a range of %u containers from %u on is none",
+                            query->count, query->offset);
+    if (query->mode == RAPAHUB_QUERY_PHYSICAL && (query->number == 0 || query->number > UINT32_MAX))
+        return rapahub_fail(RAPAHUB_EINVAL, "", "no node has this number");
+    return 0;
+}
+
+static struct cluster_client_call *make(struct rapahub_client *client,
+                                        const struct rapahub_call *call, bool held, int *failure)
+{
+    struct cluster_client_call *made;
+    struct cluster_typed_call typed;
+
+    *failure = check_target(call);
+    if (*failure == 0)
+        *failure = cluster_typed_call_make(call, CLUSTER_CLIENT_BODY_MAX, &typed);
+    if (*failure < 0)
+        return NULL;
+    made = cluster_client_call_make(call, &typed, held);
+    if (!made) {
+        cluster_typed_call_fini(&typed);
+        *failure = RAPAHUB_ENOMEM;
+        return NULL;
+    }
+    made->begun_ns = hub_clock_now();
+    made->deadline_ns = hub_clock_after(or_default(call->timeout_ns, client->call_timeout_ns));
+    return made;
+}
+
+/* Hands the call to the client's thread. After a failure it is gone. */
+static int submit(struct rapahub_client *client, struct cluster_client_call *call, bool held,
+                  struct rapahub_request_id *out)
+{
+    int r = cluster_client_calls_add(&client->loop.calls, call, out);
+
+    if (r > 0)
+        cluster_client_loop_wake(&client->loop);
+    if (r >= 0)
+        return 0;
+    cluster_client_call_drop(call);
+    if (held)
+        cluster_client_call_drop(call);
+    return r;
+}
+
+/* The client's thread ends each call in its time, so the wait needs no end of its own. */
+static void wait_for(struct cluster_client_call *call)
+{
+    while (hub_observe(&call->ended) == 0)
+        (void)hub_futex_wait_private(&call->ended, 0, hub_clock_after(LOOK_AGAIN));
+}
+
+/* The bytes of the result stay with the thread. */
+static int take_result(struct cluster_thread_result *thread, struct cluster_client_call *call,
+                       void *result)
+{
+    if (call->end.code < 0)
+        return cluster_client_call_fail(&call->end);
+    thread->memory = call->end_memory;
+    call->end_memory = NULL;
+    return cluster_typed_call_result(&call->typed, call->end.payload, &thread->moved, result);
+}
+
+int rapahub_client_call(struct rapahub_client *client, const struct rapahub_call *call,
+                        void *result)
+{
+    struct cluster_thread_result *thread;
+    struct cluster_client_call *made;
+    int r;
+
+    if (cluster_client_loop_is_here(&client->loop))
+        return rapahub_fail(RAPAHUB_ESTATE, "", "a callback of a client must not wait for a call");
+    made = make(client, call, true, &r);
+    if (!made)
+        return r;
+    thread = cluster_thread_results_get(&client->results); /* the arguments are encoded by now */
+    if (!thread) {
+        cluster_client_call_drop(made);
+        cluster_client_call_drop(made);
+        return RAPAHUB_ENOMEM;
+    }
+    r = submit(client, made, true, NULL);
+    if (r < 0)
+        return r;
+    wait_for(made);
+    r = take_result(thread, made, result);
+    cluster_client_call_drop(made);
+    return r;
+}
+
+int rapahub_client_call_async(struct rapahub_client *client, const struct rapahub_call *call,
+                              rapahub_on_done *on_done, void *user, struct rapahub_request_id *out)
+{
+    struct cluster_client_call *made;
+    int r;
+
+    if (!on_done)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a call that nobody waits for needs an on_done");
+    made = make(client, call, false, &r);
+    if (!made)
+        return r;
+    made->on_done = on_done;
+    made->user = user;
+    return submit(client, made, false, out);
+}
+
+void rapahub_client_cancel(struct rapahub_client *client, struct rapahub_request_id request)
+{
+    if (cluster_client_calls_cancel(&client->loop.calls, request.number))
+        cluster_client_loop_wake(&client->loop);
+}
+
+int rapahub_client_pool(struct rapahub_client *client, const char *name,
+                        struct rapahub_pool_id *out)
+{
+    const struct rapahub_string wanted = rapahub_string_of(name);
+    const void *const arguments[] = {&wanted, NULL};
+    const struct rapahub_call call = {.target = {CLUSTER_ORDERS_POOL, 0},
+                                      .method = CLUSTER_ORDERS_POOL_ID,
+                                      .arguments = arguments};
+    uint64_t number = 0;
+    int r = rapahub_client_call(client, &call, &number);
+
+    if (r < 0)
+        return r;
+    if (!cluster_ids_is_pool(number))
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.client.result",
+                            "the node gave '%.63s' a number that no pool has", name);
+    *out = cluster_ids_pool_of(number);
+    return 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client_call: one call of a client, from the moment in which it was made until its caller is told
+ * of its end.
+ */
+#ifndef CLUSTER_CLIENT_CLIENT_CALL_H
+#define CLUSTER_CLIENT_CLIENT_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rapahub/call.h>
+#include <rapahub/supervise.h>
+
+#include "cluster/client/typed_call.h"
+#include "cluster/wire/body.h"
+#include "hub/base/atomic.h"
+#include "hub/base/list.h"
+#include "hub/base/states.h"
+
+enum cluster_client_call_state {
+    CLUSTER_CLIENT_CALL_WAITING, /* it is to be sent */
+    CLUSTER_CLIENT_CALL_SENT,
+    CLUSTER_CLIENT_CALL_ENDED,
+    CLUSTER_CLIENT_CALL_STATES
+};
+
+extern const struct hub_states cluster_client_call_states;
+
+/* How a call ended. */
+struct cluster_client_end {
+    int code; /* 0, or a failure with the rest */
+    int application;
+    struct rapahub_string text;
+    struct rapahub_bytes payload; /* the result, if code is 0 */
+};
+
+/* Which containers a call goes to, as its node said. */
+struct cluster_client_members {
+    uint32_t count; /* 0: not known */
+    struct cluster_body_member *list;
+    uint8_t *done; /* a bit for each replica whose end has come; NULL: none has */
+};
+
+struct cluster_client_call {
+    struct hub_list open, waiting, cancelled; /* in the lists of client_calls.h */
+    struct hub_a32 holders;                   /* a thread that waits, and the table */
+    uint64_t number;
+    uint32_t state;    /* enum cluster_client_call_state */
+    bool maybe;        /* a connection was lost on which it had been sent */
+    bool is_cancelled; /* and its number is in the list of the cancelled */
+    struct cluster_typed_call typed;
+    uint64_t pool;
+    uint32_t container;
+    struct rapahub_query query;
+    uint64_t begun_ns, deadline_ns;
+    uint64_t not_before_ns; /* the node was busy */
+    uint64_t before;        /* the call before it in its order; 0: none */
+    struct cluster_client_members members;
+    rapahub_on_done *on_done; /* NULL: a thread waits */
+    void *user;
+    struct hub_a32 ended; /* 1: the end is set, and the thread goes on */
+    struct cluster_client_end end;
+    void *end_memory; /* of its text or of its payload */
+};
+
+/* Makes a call with encoded arguments, which it owns from here on. `held`: by the caller, too. NULL
+ * with the diagnosis. */
+struct cluster_client_call *cluster_client_call_make(const struct rapahub_call *call,
+                                                     struct cluster_typed_call *typed, bool held);
+void cluster_client_call_drop(struct cluster_client_call *call);
+
+/* Fills what is sent. */
+void cluster_client_call_write(const struct cluster_client_call *call, uint64_t now_ns,
+                               struct cluster_frame *frame, struct cluster_body *body);
+
+/* Notes where the call goes, once. RAPAHUB_EPROTOCOL: nowhere; -ENOMEM. */
+int cluster_client_call_resolve(struct cluster_client_call *call,
+                                const struct cluster_body_resolved *resolved);
+
+/* Tells of the end of a container, unless it was told before. */
+int cluster_client_call_each(struct cluster_client_call *call, const struct cluster_frame *frame,
+                             const struct cluster_client_end *end);
+
+/* Tells the caller of the end of the call. The table's hold is over. */
+void cluster_client_call_end(struct cluster_client_call *call,
+                             const struct cluster_client_end *end);
+
+/* Sets the diagnosis to a failure, and returns its code. */
+int cluster_client_call_fail(const struct cluster_client_end *end);
+
+#endif

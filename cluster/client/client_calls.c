@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/client/client_calls.h"
+
+#include <inttypes.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/check.h"
+#include "hub/base/clock.h"
+
+#define CALL_OF(link, list) HUB_LIST_ITEM(link, struct cluster_client_call, list)
+
+int cluster_client_calls_init(struct cluster_client_calls *calls)
+{
+    *calls = (struct cluster_client_calls){.due_ns = HUB_NEVER};
+    hub_mutex_init(&calls->lock, HUB_MUTEX_CLIENT);
+    hub_list_init(&calls->inbox);
+    hub_list_init(&calls->cancels);
+    hub_list_init(&calls->open);
+    hub_list_init(&calls->waiting);
+    return hub_id_map_create(CLUSTER_CLIENT_CALLS_MAX, &calls->by_number);
+}
+
+void cluster_client_calls_fini(struct cluster_client_calls *calls)
+{
+    CHECK(calls->count == 0);
+    hub_id_map_release(&calls->by_number);
+    hub_mutex_fini(&calls->lock);
+}
+
+/* ---- any thread ---- */
+
+static int check_room(const struct cluster_client_calls *calls,
+                      const struct cluster_client_call *call)
+{
+    if (calls->closed)
+        return rapahub_fail(RAPAHUB_ESTALE, "", "the client is being closed");
+    if (calls->count >= CLUSTER_CLIENT_CALLS_MAX)
+        return rapahub_fail(RAPAHUB_EBUSY, "cluster.client.bounds",
+                            "%d calls of this client are open, as many as may be",
+                            CLUSTER_CLIENT_CALLS_MAX);
+    if (calls->bytes > 0 && calls->bytes + call->typed.size > CLUSTER_CLIENT_CALLS_BYTES)
+        return rapahub_fail(RAPAHUB_EBUSY, "cluster.client.bounds",
+                            "open calls have arguments of %" PRIu64 " bytes", calls->bytes);
+    return 0;
+}
+
+static int add(struct cluster_client_calls *calls, struct cluster_client_call *call)
+    REQUIRES(calls->lock)
+{
+    bool wake = hub_list_empty(&calls->inbox);
+    int r = check_room(calls, call);
+
+    if (r < 0)
+        return r;
+    call->number = calls->numbers + 1;
+    r = hub_id_map_put(calls->by_number, call->number, call);
+    if (r < 0)
+        return rapahub_fail(r, "", "no room for a call");
+    calls->numbers++;
+    calls->count++;
+    calls->bytes += call->typed.size;
+    hub_list_append(&calls->inbox, &call->open);
+    return wake ? 1 : 0;
+}
+
+int cluster_client_calls_add(struct cluster_client_calls *calls, struct cluster_client_call *call,
+                             struct rapahub_request_id *out)
+{
+    int r;
+
+    hub_mutex_lock(&calls->lock);
+    r = add(calls, call);
+    if (r >= 0 && out)
+        out->number = call->number;
+    hub_mutex_unlock(&calls->lock);
+    return r;
+}
+
+bool cluster_client_calls_cancel(struct cluster_client_calls *calls, uint64_t number)
+{
+    struct cluster_client_call *call;
+    bool asked = false;
+
+    hub_mutex_lock(&calls->lock);
+    call = hub_id_map_get(calls->by_number, number);
+    if (call && !call->is_cancelled) {
+        call->is_cancelled = asked = true;
+        hub_list_append(&calls->cancels, &call->cancelled);
+    }
+    hub_mutex_unlock(&calls->lock);
+    return asked;
+}
+
+void cluster_client_calls_close(struct cluster_client_calls *calls)
+{
+    hub_mutex_lock(&calls->lock);
+    calls->closed = true;
+    hub_mutex_unlock(&calls->lock);
+}
+
+bool cluster_client_calls_is_closed(struct cluster_client_calls *calls)
+{
+    bool closed;
+
+    hub_mutex_lock(&calls->lock);
+    closed = calls->closed;
+    hub_mutex_unlock(&calls->lock);
+    return closed;
+}
+
+/* ---- the client's thread ---- */
+
+/* Calls of one order name the one before them. The same query means the same containers. */
+static bool precedes(const struct cluster_client_call *earlier,
+                     const struct cluster_client_call *later)
+{
+    const struct rapahub_query *one = &earlier->query, *other = &later->query;
+
+    return one->order == other->order && earlier->pool == later->pool && one->mode == other->mode &&
+           one->number == other->number && one->offset == other->offset &&
+           one->count == other->count &&
+           (one->mode != RAPAHUB_QUERY_DIRECT || earlier->container == later->container);
+}
+
+static void find_before(const struct cluster_client_calls *calls, struct cluster_client_call *call)
+{
+    if (call->query.order == 0)
+        return;
+    for (struct hub_list *link = calls->open.previous; link != &calls->open;
+         link = link->previous) {
+        if (!precedes(CALL_OF(link, open), call))
+            continue;
+        call->before = CALL_OF(link, open)->number;
+        return;
+    }
+}
+
+void cluster_client_calls_take(struct cluster_client_calls *calls)
+{
+    struct hub_list added, *link;
+
+    hub_list_init(&added);
+    hub_mutex_lock(&calls->lock);
+    while ((link = hub_list_pop(&calls->inbox)))
+        hub_list_append(&added, link);
+    hub_mutex_unlock(&calls->lock);
+    while ((link = hub_list_pop(&added))) {
+        struct cluster_client_call *call = CALL_OF(link, open);
+
+        find_before(calls, call);
+        hub_list_append(&calls->open, &call->open);
+        hub_list_append(&calls->waiting, &call->waiting);
+        calls->taken = call->number;
+        if (call->deadline_ns < calls->due_ns)
+            calls->due_ns = call->deadline_ns;
+    }
+}
+
+/* Only calls that were taken are given out: the others are not in the lists of this thread. */
+struct cluster_client_call *cluster_client_calls_cancelled(struct cluster_client_calls *calls)
+{
+    struct cluster_client_call *call = NULL;
+
+    hub_mutex_lock(&calls->lock);
+    HUB_LIST_EACH (&calls->cancels, link) {
+        if (CALL_OF(link, cancelled)->number > calls->taken)
+            continue;
+        call = CALL_OF(link, cancelled);
+        hub_list_remove(link);
+        break;
+    }
+    hub_mutex_unlock(&calls->lock);
+    return call;
+}
+
+struct cluster_client_call *cluster_client_calls_find(struct cluster_client_calls *calls,
+                                                      uint64_t number)
+{
+    struct cluster_client_call *call = NULL;
+
+    hub_mutex_lock(&calls->lock);
+    if (number <= calls->taken)
+        call = hub_id_map_get(calls->by_number, number);
+    hub_mutex_unlock(&calls->lock);
+    return call;
+}
+
+uint64_t cluster_client_calls_done_below(const struct cluster_client_calls *calls)
+{
+    return hub_list_empty(&calls->open) ? calls->taken + 1
+                                        : CALL_OF(calls->open.next, open)->number;
+}
+
+static void move(struct cluster_client_call *call, uint32_t to)
+{
+    hub_states_move(&cluster_client_call_states, &call->state, to, "call", "");
+}
+
+void cluster_client_calls_note_sent(struct cluster_client_calls *calls,
+                                    struct cluster_client_call *call)
+{
+    move(call, CLUSTER_CLIENT_CALL_SENT);
+    hub_list_remove(&call->waiting);
+    calls->sent++;
+}
+
+/* Puts a call into the list of those that wait, at its place by its number. */
+static void insert(struct cluster_client_calls *calls, struct cluster_client_call *call)
+{
+    struct hub_list *after = &calls->waiting;
+
+    while (after->next != &calls->waiting && CALL_OF(after->next, waiting)->number < call->number)
+        after = after->next;
+    hub_list_append(after->next, &call->waiting);
+}
+
+void cluster_client_calls_delay(struct cluster_client_calls *calls,
+                                struct cluster_client_call *call, uint64_t not_before_ns)
+{
+    if (call->state != CLUSTER_CLIENT_CALL_SENT)
+        return;
+    move(call, CLUSTER_CLIENT_CALL_WAITING);
+    calls->sent--;
+    call->not_before_ns = not_before_ns;
+    insert(calls, call);
+}
+
+void cluster_client_calls_lost(struct cluster_client_calls *calls)
+{
+    hub_list_init(&calls->waiting);
+    HUB_LIST_EACH (&calls->open, link) {
+        struct cluster_client_call *call = CALL_OF(link, open);
+
+        hub_list_init(&call->waiting);
+        hub_list_append(&calls->waiting, &call->waiting);
+        call->not_before_ns = 0;
+        if (call->state != CLUSTER_CLIENT_CALL_SENT)
+            continue;
+        call->maybe = true;
+        move(call, CLUSTER_CLIENT_CALL_WAITING);
+    }
+    calls->sent = 0;
+    calls->due_ns = 0; /* the times until which they wait are other ones now */
+}
+
+void cluster_client_calls_end(struct cluster_client_calls *calls, struct cluster_client_call *call,
+                              const struct cluster_client_end *end)
+{
+    if (call->state == CLUSTER_CLIENT_CALL_SENT)
+        calls->sent--;
+    move(call, CLUSTER_CLIENT_CALL_ENDED);
+    hub_list_remove(&call->open);
+    hub_list_remove(&call->waiting);
+    hub_mutex_lock(&calls->lock);
+    hub_list_remove(&call->cancelled);
+    hub_id_map_remove(calls->by_number, call->number);
+    calls->count--;
+    calls->bytes -= call->typed.size;
+    hub_mutex_unlock(&calls->lock);
+    cluster_client_call_end(call, end);
+}

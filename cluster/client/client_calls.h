@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client_calls: the open calls of a client, by their numbers. Any thread adds a call, or asks for
+ * its end; all else is done by the client's thread, which takes what was added into its lists.
+ */
+#ifndef CLUSTER_CLIENT_CLIENT_CALLS_H
+#define CLUSTER_CLIENT_CLIENT_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cluster/client/client_call.h"
+#include "hub/base/id_map.h"
+#include "hub/base/list.h"
+#include "hub/base/mutex.h"
+
+#define CLUSTER_CLIENT_CALLS_MAX   65536
+#define CLUSTER_CLIENT_CALLS_BYTES (UINT64_C(64) << 20) /* arguments of open calls */
+#define CLUSTER_CLIENT_CALLS_SENT  2048                 /* that the node has at once */
+
+struct cluster_client_calls {
+    struct hub_mutex lock;
+    /* under the lock */
+    bool closed;
+    uint64_t numbers; /* the last one */
+    uint64_t bytes;   /* their arguments */
+    uint32_t count;
+    struct hub_id_map *by_number;
+    struct hub_list inbox, cancels;
+    /* the client's thread alone */
+    struct hub_list open, waiting; /* both by rising numbers */
+    uint32_t sent;
+    uint64_t taken;  /* the last number that came out of the inbox */
+    uint64_t due_ns; /* no call ends by its time before */
+};
+
+int cluster_client_calls_init(struct cluster_client_calls *calls);
+void cluster_client_calls_fini(struct cluster_client_calls *calls); /* none is open */
+
+/* Adds a call, which gets its number, also in `out` if that is not NULL, before its end can be
+ * told. Returns whether the client's thread must be woken: 1, 0. -EBUSY: too many are open;
+ * RAPAHUB_ESTALE: the client is being closed. Any thread. */
+int cluster_client_calls_add(struct cluster_client_calls *calls, struct cluster_client_call *call,
+                             struct rapahub_request_id *out);
+
+/* Asks for the end of a call. Returns whether to wake the thread. Any thread. */
+bool cluster_client_calls_cancel(struct cluster_client_calls *calls, uint64_t number);
+
+/* No call is added from now on. Any thread. */
+void cluster_client_calls_close(struct cluster_client_calls *calls);
+bool cluster_client_calls_is_closed(struct cluster_client_calls *calls);
+
+/* ---- the client's thread ---- */
+
+/* Takes what was added. */
+void cluster_client_calls_take(struct cluster_client_calls *calls);
+
+/* Returns the next call whose end is asked for, or NULL. */
+struct cluster_client_call *cluster_client_calls_cancelled(struct cluster_client_calls *calls);
+
+/* Finds an open call. NULL: there is none with this number. */
+struct cluster_client_call *cluster_client_calls_find(struct cluster_client_calls *calls,
+                                                      uint64_t number);
+
+/* Returns the number below which all calls have ended. */
+uint64_t cluster_client_calls_done_below(const struct cluster_client_calls *calls);
+
+void cluster_client_calls_note_sent(struct cluster_client_calls *calls,
+                                    struct cluster_client_call *call);
+
+/* A call that was sent is to be sent again, not before this time. */
+void cluster_client_calls_delay(struct cluster_client_calls *calls,
+                                struct cluster_client_call *call, uint64_t not_before_ns);
+
+/* The connection is lost: all calls wait, those that were sent as calls that may have run. */
+void cluster_client_calls_lost(struct cluster_client_calls *calls);
+
+/* Ends a call and tells its caller. */
+void cluster_client_calls_end(struct cluster_client_calls *calls, struct cluster_client_call *call,
+                              const struct cluster_client_end *end);
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/client/client_link.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+#include <rapahub/log.h>
+
+#include "hub/base/clock.h"
+#include "hub/base/futex.h"
+#include "hub/base/own.h"
+
+#define TOPIC         "client"
+#define PING_NS       (5 * HUB_SECOND)
+#define ACK_NS        (2 * HUB_MILLISECOND) /* an acknowledgement waits for a call that says the same */
+#define RETRY_NS      (20 * HUB_MILLISECOND) /* a node that takes a call later says when, or this is */
+#define RETRY_MS_MOST 1000
+
+static int refuse(const struct cluster_frame *frame, const char *why)
+{
+    return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.client.frame", "a %s %s",
+                        cluster_frame_name(frame->type), why);
+}
+
+/* Notes why there is no connection, for who waits for it. */
+static void note_why(struct cluster_client_loop *loop, int code)
+{
+    hub_mutex_lock(&loop->lock);
+    loop->why_code = code;
+    snprintf(loop->why, sizeof loop->why, "%s", rapahub_last_error()->text);
+    hub_mutex_unlock(&loop->lock);
+}
+
+static void set_opened(struct cluster_client_loop *loop, uint32_t opened)
+{
+    if (!hub_claim(&loop->opened, CLUSTER_CLIENT_OPENING, opened))
+        return;
+    hub_futex_wake_private(&loop->opened);
+}
+
+/* ---- frames of the node ---- */
+
+static int take_hello(struct cluster_client_loop *loop, const struct cluster_frame *frame,
+                      const struct cluster_body_hello *hello)
+{
+    if (loop->helloed || hello->role != CLUSTER_ROLE_NODE)
+        return refuse(frame, "is none of a node, or comes again");
+    if (loop->session != 0 && loop->session != hello->origin)
+        rapahub_log(RAPAHUB_LOG_INFO, TOPIC, "the node has started again; open calls are repeated");
+    loop->session = hello->origin;
+    loop->helloed = loop->knows_cluster = true;
+    memcpy(loop->cluster, hello->cluster.data, sizeof loop->cluster);
+    loop->calls.due_ns = 0; /* no call ends for its absence now */
+    set_opened(loop, CLUSTER_CLIENT_OPENED);
+    return 0;
+}
+
+/* The node says why it ends the connection. */
+static int take_close(struct cluster_client_loop *loop, const struct cluster_body_close *close)
+{
+    int code = close->code < 0 ? close->code : RAPAHUB_ECLOSED;
+
+    loop->refused = code == RAPAHUB_EACCES || code == RAPAHUB_EABI || code == RAPAHUB_EINVAL;
+    return rapahub_fail(code, "", "%.*s", (int)close->text.size,
+                        close->text.size > 0 ? close->text.data : "");
+}
+
+/* Sends what is to be acknowledged. The number below which all have ended says the same for those
+ * below it. */
+static int put_acks(struct cluster_client_loop *loop, uint64_t done_below)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; i < loop->acks_count && r == 0; i++)
+        if (loop->acks[i].uid.number >= done_below)
+            r = cluster_connection_put(loop->connection, &loop->acks[i], &(struct cluster_body){0});
+    loop->acks_count = 0;
+    return r;
+}
+
+static int acknowledge(struct cluster_client_loop *loop, const struct cluster_frame *frame)
+{
+    int r = loop->acks_count < CLUSTER_CLIENT_ACKS ? 0 : put_acks(loop, 0);
+
+    if (loop->acks_count == 0)
+        loop->acks_ns = hub_clock_after(ACK_NS);
+    loop->acks[loop->acks_count] =
+        (struct cluster_frame){.type = CLUSTER_FRAME_ACK, .uid = frame->uid, .pool = frame->pool};
+    loop->acks_count++;
+    return r;
+}
+
+/* A status that can be none ends the connection: the node is not what it says. */
+static int read_end(const struct cluster_frame *frame, const struct cluster_body_result *result,
+                    struct cluster_client_end *out)
+{
+    if (result->status > 0)
+        return refuse(frame, "has a status above 0");
+    *out = (struct cluster_client_end){.code = result->status,
+                                       .application = result->application,
+                                       .text = result->text,
+                                       .payload = result->payload};
+    return 0;
+}
+
+static int take_result(struct cluster_client_loop *loop, const struct cluster_frame *frame,
+                       const struct cluster_body_result *result)
+{
+    struct cluster_client_call *call = cluster_client_calls_find(&loop->calls, frame->uid.number);
+    struct cluster_client_end end;
+    int r = read_end(frame, result, &end);
+
+    if (r < 0)
+        return r;
+    if (call)
+        cluster_client_calls_end(&loop->calls, call, &end);
+    return acknowledge(loop, frame);
+}
+
+static int take_each(struct cluster_client_loop *loop, const struct cluster_frame *frame,
+                     const struct cluster_body_result *result)
+{
+    struct cluster_client_call *call = cluster_client_calls_find(&loop->calls, frame->uid.number);
+    struct cluster_client_end end;
+    int r = read_end(frame, result, &end);
+
+    return r < 0 || !call ? r : cluster_client_call_each(call, frame, &end);
+}
+
+static void end_refused(struct cluster_client_loop *loop, struct cluster_client_call *call,
+                        int code, struct rapahub_string text)
+{
+    const struct cluster_client_end end = {.code = code, .text = text};
+
+    cluster_client_calls_end(&loop->calls, call, &end);
+}
+
+/* The node does not take a call: not yet, or not at all. */
+static int take_nack(struct cluster_client_loop *loop, const struct cluster_frame *frame,
+                     const struct cluster_body_nack *nack)
+{
+    static const int ends[CLUSTER_NACK_END] = {[CLUSTER_NACK_MAYBE] = RAPAHUB_EMAYBE,
+                                               [CLUSTER_NACK_EXPIRED] = RAPAHUB_ETIMEDOUT,
+                                               [CLUSTER_NACK_UNKNOWN] = RAPAHUB_ENOPOOL,
+                                               [CLUSTER_NACK_VERSION] = RAPAHUB_ENOMETHOD,
+                                               [CLUSTER_NACK_HOPS] = RAPAHUB_EHOPS};
+    struct cluster_client_call *call = cluster_client_calls_find(&loop->calls, frame->uid.number);
+    uint64_t after_ms = nack->after_ms < RETRY_MS_MOST ? nack->after_ms : RETRY_MS_MOST;
+
+    if (!call)
+        return 0;
+    if (ends[nack->reason] < 0)
+        end_refused(loop, call, ends[nack->reason], nack->text);
+    else
+        cluster_client_calls_delay(
+            &loop->calls, call,
+            hub_clock_after(after_ms > 0 ? after_ms * HUB_MILLISECOND : RETRY_NS));
+    return 0;
+}
+
+static int take_resolved(struct cluster_client_loop *loop, const struct cluster_frame *frame,
+                         const struct cluster_body_resolved *resolved)
+{
+    struct cluster_client_call *call = cluster_client_calls_find(&loop->calls, frame->uid.number);
+
+    return call ? cluster_client_call_resolve(call, resolved) : 0;
+}
+
+static int take_of_call(struct cluster_client_loop *loop, const struct cluster_frame *frame,
+                        const struct cluster_body *body)
+{
+    if (!loop->helloed || frame->uid.origin != loop->origin)
+        return refuse(frame, "is for another client");
+    switch (frame->type) {
+    case CLUSTER_FRAME_RESULT:
+        return take_result(loop, frame, &body->result);
+    case CLUSTER_FRAME_EACH:
+        return take_each(loop, frame, &body->result);
+    case CLUSTER_FRAME_NACK:
+        return take_nack(loop, frame, &body->nack);
+    case CLUSTER_FRAME_RESOLVED:
+        return take_resolved(loop, frame, &body->resolved);
+    default:
+        return refuse(frame, "came from a node");
+    }
+}
+
+static int take(void *user, const struct cluster_frame *frame, const struct cluster_body *body)
+{
+    struct cluster_client_loop *loop = user;
+
+    if (frame->type == CLUSTER_FRAME_HELLO_OK)
+        return take_hello(loop, frame, &body->hello);
+    if (frame->type == CLUSTER_FRAME_CLOSE)
+        return take_close(loop, &body->close);
+    return frame->type == CLUSTER_FRAME_HELLO ? refuse(frame, "came from a node")
+                                              : take_of_call(loop, frame, body);
+}
+
+/* The thread sends what waits after each dispatch. */
+static void on_credit(void *user)
+{
+    (void)user;
+}
+
+static const struct cluster_connection_hooks hooks = {take, on_credit};
+
+/* ---- the connection ---- */
+
+static int put_hello(struct cluster_client_loop *loop)
+{
+    const struct cluster_body body = {
+        .hello = {.protocol_least = CLUSTER_BODY_PROTOCOL,
+                  .protocol_most = CLUSTER_BODY_PROTOCOL,
+                  .role = CLUSTER_ROLE_CLIENT,
+                  .cluster = {loop->cluster, loop->knows_cluster ? sizeof loop->cluster : 0},
+                  .origin = loop->origin,
+                  .retry_ns = loop->retry_ns}};
+
+    return cluster_connection_put(loop->connection,
+                                  &(struct cluster_frame){.type = CLUSTER_FRAME_HELLO}, &body);
+}
+
+void cluster_client_link_connect(struct cluster_client_loop *loop, uint64_t now_ns)
+{
+    const struct cluster_connection_options options = {.body_max = CLUSTER_CLIENT_BODY_MAX +
+                                                                   CLUSTER_FRAME_BODY_MAX,
+                                                       .ping_ns = PING_NS,
+                                                       .closer = loop->closer};
+    int fd, r = cluster_unix_transport_connect(&loop->transport, &fd, &loop->pidfd);
+
+    if (r == 0)
+        r = cluster_connection_create(fd, &options, &hooks, loop, &loop->connection);
+    if (r == 0)
+        r = put_hello(loop);
+    if (r == 0)
+        r = cluster_connection_flush(loop->connection);
+    loop->asked_ns = now_ns;
+    loop->refused = r == RAPAHUB_EACCES;
+    if (r < 0)
+        cluster_client_link_lose(loop, now_ns);
+}
+
+static void end_connection(struct cluster_client_loop *loop)
+{
+    cluster_connection_release(&loop->connection);
+    hub_fd_release(&loop->pidfd);
+    loop->pidfd = -1;
+    loop->helloed = false;
+    loop->acks_count = 0; /* the node learns of these by the next calls */
+}
+
+void cluster_client_link_lose(struct cluster_client_loop *loop, uint64_t now_ns)
+{
+    bool was_there = loop->helloed;
+
+    note_why(loop, rapahub_last_error()->code);
+    if (loop->refused && loop->transport.count <= 1)
+        set_opened(loop, CLUSTER_CLIENT_REFUSED);
+    loop->refused = false;
+    end_connection(loop);
+    if (!was_there) {
+        cluster_reconnect_failed(&loop->reconnect, now_ns);
+        return;
+    }
+    rapahub_log(RAPAHUB_LOG_INFO, TOPIC, "the node is away: %s", rapahub_last_error()->text);
+    cluster_reconnect_begin(&loop->reconnect, now_ns, false);
+    cluster_client_calls_lost(&loop->calls);
+}
+
+void cluster_client_link_dispatch(struct cluster_client_loop *loop, uint64_t now_ns)
+{
+    if (cluster_connection_dispatch(loop->connection, now_ns) < 0)
+        cluster_client_link_lose(loop, now_ns);
+}
+
+void cluster_client_link_close(struct cluster_client_loop *loop)
+{
+    if (loop->connection &&
+        cluster_connection_put(loop->connection,
+                               &(struct cluster_frame){.type = CLUSTER_FRAME_CLOSE},
+                               &(struct cluster_body){.close = {.code = 0}}) == 0)
+        (void)cluster_connection_flush(loop->connection);
+    end_connection(loop);
+}
+
+/* ---- calls ---- */
+
+static int put_call(struct cluster_client_loop *loop, struct cluster_client_call *call)
+{
+    uint64_t done_below = cluster_client_calls_done_below(&loop->calls);
+    struct cluster_frame frame;
+    struct cluster_body body;
+    int r = put_acks(loop, done_below);
+
+    if (r < 0)
+        return r;
+    if (call->before != 0 && !cluster_client_calls_find(&loop->calls, call->before))
+        call->before = 0; /* it has ended */
+    cluster_client_call_write(call, hub_clock_now(), &frame, &body);
+    frame.uid.origin = loop->origin;
+    body.call.done_below = done_below;
+    return cluster_connection_put(loop->connection, &frame, &body);
+}
+
+/* A call that cannot be sent at all ends, and so do not the others. */
+static int send_one(struct cluster_client_loop *loop, struct cluster_client_call *call)
+{
+    int r = put_call(loop, call);
+
+    if (r == 0)
+        cluster_client_calls_note_sent(&loop->calls, call);
+    if (r != RAPAHUB_EMSGSIZE && r != RAPAHUB_EINVAL)
+        return r;
+    end_refused(loop, call, r, rapahub_string_of(rapahub_last_error()->text));
+    return 0;
+}
+
+void cluster_client_link_send(struct cluster_client_loop *loop, uint64_t now_ns)
+{
+    struct cluster_client_calls *calls = &loop->calls;
+    int r = 0;
+
+    if (!loop->helloed)
+        return;
+    HUB_LIST_EACH (&calls->waiting, link) {
+        struct cluster_client_call *call = HUB_LIST_ITEM(link, struct cluster_client_call, waiting);
+
+        if (calls->sent >= CLUSTER_CLIENT_CALLS_SENT || r < 0)
+            break;
+        if (call->not_before_ns > now_ns || call->deadline_ns <= now_ns)
+            continue;
+        call->not_before_ns = 0;
+        r = send_one(loop, call);
+    }
+    if (r >= 0 && loop->acks_count > 0 &&
+        (now_ns >= loop->acks_ns || loop->acks_count == CLUSTER_CLIENT_ACKS))
+        r = put_acks(loop, 0);
+    if (r == 0 || r == RAPAHUB_EAGAIN)
+        r = cluster_connection_flush(loop->connection);
+    if (r < 0)
+        cluster_client_link_lose(loop, now_ns);
+}
+
+void cluster_client_link_cancel(struct cluster_client_loop *loop,
+                                const struct cluster_client_call *call)
+{
+    struct cluster_frame frame = {
+        .type = CLUSTER_FRAME_CANCEL, .uid = {loop->origin, call->number}, .pool = call->pool};
+
+    if (loop->helloed && call->state == CLUSTER_CLIENT_CALL_SENT)
+        (void)cluster_connection_put(loop->connection, &frame, &(struct cluster_body){0});
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/client/client_loop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "cluster/client/client_link.h"
+#include "hub/base/clock.h"
+#include "hub/base/futex.h"
+#include "hub/base/own.h"
+#include "hub/base/random.h"
+#include "hub/base/thread.h"
+
+#define SLEEP_MS_MOST 60000
+#define HELLO_NS      (5 * HUB_SECOND) /* before the next of several nodes is tried */
+#define LOOK_NS       HUB_MILLISECOND  /* between two looks at the times of all calls */
+
+void cluster_client_loop_wake(struct cluster_client_loop *loop)
+{
+    const uint64_t one = 1;
+
+    (void)!write(loop->wake, &one, sizeof one);
+}
+
+bool cluster_client_loop_is_here(const struct cluster_client_loop *loop)
+{
+    return pthread_equal(pthread_self(), loop->thread) != 0;
+}
+
+/* ---- times ---- */
+
+/* Returns until when a call waits for a node that is away. */
+static uint64_t until_of(const struct cluster_client_loop *loop,
+                         const struct cluster_client_call *call)
+{
+    uint64_t since =
+        call->begun_ns > loop->reconnect.since_ns ? call->begun_ns : loop->reconnect.since_ns;
+
+    return loop->helloed ? HUB_NEVER : since + loop->retry_ns;
+}
+
+static void end_late(struct cluster_client_loop *loop, struct cluster_client_call *call, int code)
+{
+    const char *text = code == RAPAHUB_ETIMEDOUT ? "no answer of the node in time"
+                                                 : "the node is away, and did not come back";
+    const struct cluster_client_end end = {.code = code, .text = rapahub_string_of(text)};
+
+    cluster_client_link_cancel(loop, call);
+    cluster_client_calls_end(&loop->calls, call, &end);
+}
+
+static void look_at_times(struct cluster_client_loop *loop, uint64_t now_ns)
+{
+    uint64_t due = HUB_NEVER;
+
+    if (now_ns < loop->calls.due_ns)
+        return;
+    HUB_LIST_EACH (&loop->calls.open, link) {
+        struct cluster_client_call *call = HUB_LIST_ITEM(link, struct cluster_client_call, open);
+        uint64_t until = until_of(loop, call), end = call->deadline_ns;
+
+        if (end <= now_ns) {
+            end_late(loop, call, RAPAHUB_ETIMEDOUT);
+            continue;
+        }
+        if (until <= now_ns) {
+            end_late(loop, call, RAPAHUB_ENETTIMEOUT);
+            continue;
+        }
+        end = until < end ? until : end;
+        due = end < due ? end : due;
+    }
+    loop->calls.due_ns = due != HUB_NEVER && due < now_ns + LOOK_NS ? now_ns + LOOK_NS : due;
+}
+
+static uint64_t least(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
+/* Returns when there is something to do, if nothing comes. */
+static uint64_t due_of(const struct cluster_client_loop *loop)
+{
+    const struct cluster_client_calls *calls = &loop->calls;
+    uint64_t due = calls->due_ns;
+
+    if (!loop->connection)
+        return least(due, loop->reconnect.next_ns);
+    if (!loop->helloed)
+        return loop->transport.count > 1 ? least(due, loop->asked_ns + HELLO_NS) : due;
+    if (loop->acks_count > 0)
+        due = least(due, loop->acks_ns);
+    if (!hub_list_empty(&calls->open))
+        due = least(due, cluster_connection_due(loop->connection));
+    HUB_LIST_EACH (&calls->waiting, link) {
+        uint64_t not_before =
+            HUB_LIST_ITEM(link, struct cluster_client_call, waiting)->not_before_ns;
+
+        if (not_before == 0)
+            break; /* it waits for credit, and so do those after it */
+        due = least(due, not_before);
+    }
+    return due;
+}
+
+/* ---- turns ---- */
+
+static void do_cancels(struct cluster_client_loop *loop)
+{
+    static const char text[] = "the call was cancelled";
+    const struct cluster_client_end end = {.code = RAPAHUB_ECANCELED,
+                                           .text = {text, sizeof text - 1}};
+    struct cluster_client_call *call;
+
+    while ((call = cluster_client_calls_cancelled(&loop->calls))) {
+        cluster_client_link_cancel(loop, call);
+        cluster_client_calls_end(&loop->calls, call, &end);
+    }
+}
+
+/* A node that hangs while others could serve is left. A single node is waited for. */
+static bool is_left(const struct cluster_client_loop *loop, uint64_t now_ns)
+{
+    return loop->connection && !loop->helloed && loop->transport.count > 1 &&
+           now_ns >= loop->asked_ns + HELLO_NS;
+}
+
+/* Returns whether the connection is to be looked at. */
+static bool sleep_until_due(struct cluster_client_loop *loop)
+{
+    struct pollfd fds[] = {
+        {.fd = loop->wake, .events = POLLIN}, {.fd = -1}, {.fd = loop->pidfd, .events = POLLIN}};
+    uint64_t count;
+
+    if (loop->connection) {
+        fds[1].fd = cluster_connection_fd(loop->connection);
+        fds[1].events = cluster_connection_events(loop->connection);
+    }
+    if (poll(fds, 3, hub_clock_left_ms(due_of(loop), SLEEP_MS_MOST)) <= 0)
+        return true; /* something is due */
+    if (fds[0].revents)
+        (void)!read(loop->wake, &count, sizeof count);
+    return fds[1].revents != 0 || fds[2].revents != 0;
+}
+
+static void turn(struct cluster_client_loop *loop, bool look)
+{
+    uint64_t now_ns = hub_clock_now();
+
+    if (!loop->connection && now_ns >= loop->reconnect.next_ns)
+        cluster_client_link_connect(loop, now_ns);
+    if (loop->connection && look)
+        cluster_client_link_dispatch(loop, now_ns);
+    if (is_left(loop, now_ns)) {
+        rapahub_fail(RAPAHUB_ENETTIMEOUT, "", "a node has not answered for 5 s");
+        cluster_client_link_lose(loop, now_ns);
+    }
+    if (loop->connection && look && cluster_unix_transport_is_dead(loop->pidfd)) {
+        rapahub_fail(RAPAHUB_EDIED, "", "the node's process has died");
+        cluster_client_link_lose(loop, now_ns);
+    }
+    cluster_client_calls_take(&loop->calls);
+    do_cancels(loop);
+    look_at_times(loop, now_ns);
+    cluster_client_link_send(loop, now_ns);
+}
+
+static void end_all(struct cluster_client_loop *loop)
+{
+    static const char text[] = "the client was closed";
+    const struct cluster_client_end end = {.code = RAPAHUB_ECANCELED,
+                                           .text = {text, sizeof text - 1}};
+
+    cluster_client_calls_take(&loop->calls);
+    HUB_LIST_EACH (&loop->calls.open, link)
+        cluster_client_calls_end(&loop->calls,
+                                 HUB_LIST_ITEM(link, struct cluster_client_call, open), &end);
+}
+
+static void *run(void *user)
+{
+    struct cluster_client_loop *loop = user;
+    bool look = false;
+
+    while (!cluster_client_calls_is_closed(&loop->calls)) {
+        turn(loop, look);
+        look = sleep_until_due(loop);
+    }
+    end_all(loop);
+    cluster_client_link_close(loop);
+    return NULL;
+}
+
+/* ---- from outside ---- */
+
+int cluster_client_loop_start(struct cluster_client_loop *loop)
+{
+    int r;
+
+    loop->origin = hub_random_nonce() | UINT64_C(1) << 63;
+    loop->pidfd = -1;
+    hub_mutex_init(&loop->lock, HUB_MUTEX_CLIENT);
+    cluster_reconnect_begin(&loop->reconnect, hub_clock_now(), true);
+    loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (loop->wake < 0)
+        return rapahub_fail(-errno, "", "cannot make an eventfd");
+    r = cluster_client_calls_init(&loop->calls);
+    if (r == 0)
+        r = hub_closer_create(&loop->closer);
+    if (r == 0) {
+        r = hub_thread_start(&loop->thread, run, loop);
+        if (r < 0)
+            rapahub_fail(r, "", "cannot start the thread of a client");
+    }
+    if (r == 0)
+        return 0;
+    hub_closer_release(&loop->closer);
+    cluster_client_calls_fini(&loop->calls);
+    hub_fd_release(&loop->wake);
+    return r;
+}
+
+void cluster_client_loop_stop(struct cluster_client_loop *loop)
+{
+    cluster_client_calls_close(&loop->calls);
+    cluster_client_loop_wake(loop);
+    pthread_join(loop->thread, NULL);
+    hub_closer_release(&loop->closer);
+    cluster_client_calls_fini(&loop->calls);
+    hub_fd_release(&loop->wake);
+    hub_mutex_fini(&loop->lock);
+}
+
+int cluster_client_loop_wait(struct cluster_client_loop *loop, uint64_t deadline_ns)
+{
+    char why[CLUSTER_CLIENT_WHY];
+    int code;
+
+    while (hub_observe(&loop->opened) == CLUSTER_CLIENT_OPENING && hub_clock_left(deadline_ns) > 0)
+        (void)hub_futex_wait_private(&loop->opened, CLUSTER_CLIENT_OPENING, deadline_ns);
+    if (hub_observe(&loop->opened) == CLUSTER_CLIENT_OPENED)
+        return 0;
+    hub_mutex_lock(&loop->lock);
+    snprintf(why, sizeof why, "%s", loop->why[0] ? loop->why : "it does not answer");
+    code = loop->why_code;
+    hub_mutex_unlock(&loop->lock);
+    if (hub_observe(&loop->opened) == CLUSTER_CLIENT_REFUSED)
+        return rapahub_fail(code, "", "%s", why);
+    return rapahub_fail(RAPAHUB_ENETTIMEOUT, "", "no node in time: %s", why);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client_loop: the thread of a client. It has the connection to the node, sends calls, takes their
+ * ends, and looks for the node when that is away.
+ */
+#ifndef CLUSTER_CLIENT_CLIENT_LOOP_H
+#define CLUSTER_CLIENT_CLIENT_LOOP_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cluster/client/client_calls.h"
+#include "cluster/client/reconnect.h"
+#include "cluster/client/unix_transport.h"
+#include "cluster/link/connection.h"
+
+#define CLUSTER_CLIENT_BODY_MAX ((size_t)64 << 20)
+#define CLUSTER_CLIENT_ACKS     64
+#define CLUSTER_CLIENT_WHY      256
+
+/* How far the first connection is. */
+enum { CLUSTER_CLIENT_OPENING, CLUSTER_CLIENT_OPENED, CLUSTER_CLIENT_REFUSED };
+
+struct cluster_client_loop {
+    struct cluster_client_calls calls;
+    struct cluster_unix_transport transport;
+    struct hub_closer *closer;
+    uint64_t retry_ns;
+    uint64_t origin;
+    pthread_t thread;
+    int wake; /* an eventfd */
+    struct hub_a32 opened;
+    struct hub_mutex lock; /* guards the next two */
+    int why_code;          /* why there is no connection */
+    char why[CLUSTER_CLIENT_WHY];
+    /* the thread alone */
+    struct cluster_connection *connection; /* NULL: none */
+    int pidfd;                             /* the node's process; or -1 */
+    bool helloed;                          /* the node has answered */
+    bool refused;                          /* it has said why not, and will next time, too */
+    uint64_t asked_ns;                     /* when the connection was made */
+    struct cluster_reconnect reconnect;
+    bool knows_cluster;
+    uint8_t cluster[CLUSTER_BODY_UUID];
+    uint64_t session;
+    uint32_t acks_count;
+    uint64_t acks_ns; /* they are sent then, at the latest */
+    struct cluster_frame acks[CLUSTER_CLIENT_ACKS];
+};
+
+/* Starts the thread. The transport and `retry_ns` are set. */
+int cluster_client_loop_start(struct cluster_client_loop *loop);
+
+/* Ends the open calls, says goodbye to the node, and ends the thread. */
+void cluster_client_loop_stop(struct cluster_client_loop *loop);
+
+/* Waits for the first connection. Returns 0, or why there is none, with the diagnosis. */
+int cluster_client_loop_wait(struct cluster_client_loop *loop, uint64_t deadline_ns);
+
+/* Wakes the thread: there is something to do. Any thread. */
+void cluster_client_loop_wake(struct cluster_client_loop *loop);
+
+/* Says whether this is the thread. */
+bool cluster_client_loop_is_here(const struct cluster_client_loop *loop);
+
+#endif
