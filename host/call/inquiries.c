@@ -19,6 +19,13 @@ void host_inquiries_release(struct host_inquiries **pointer)
     free(inquiries);
 }
 
+void host_inquiries_end(struct host_inquiries **pointer)
+{
+    if (*pointer && (*pointer)->released)
+        (*pointer)->released((*pointer)->router.user);
+    host_inquiries_release(pointer);
+}
+
 static int check(const struct rapahub_inquiries *inquiries)
 {
     uint64_t all = 0;
@@ -64,6 +71,7 @@ int host_inquiries_create(const struct rapahub_inquiries *inquiries, struct host
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for inquiries");
     made->router = (struct rapahub_router){
         .begin = inquiries->begin, .cancel = inquiries->cancel, .user = inquiries->user};
+    made->released = inquiries->released;
     for (const char *const *text = inquiries->methods; *text && r == 0; text++)
         r = add(made->methods, *text);
     if (r == 0)

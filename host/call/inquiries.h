@@ -12,14 +12,16 @@
 struct host_inquiries {
     struct host_methods *methods;
     struct rapahub_router router; /* without `methods` */
+    void (*released)(void *user); /* NULL: not told */
 };
 
 /* Copies what is offered. -EINVAL: it is not complete, or two methods are one; RAPAHUB_EFORMAT: one
  * is no method; -ENOTSUP: one has a stream. */
 int host_inquiries_create(const struct rapahub_inquiries *inquiries, struct host_inquiries **out);
 
-/* Accepts NULL. */
+/* Accepts NULL. The second one, at the end of the host, tells the embedder before. */
 void host_inquiries_release(struct host_inquiries **inquiries);
+void host_inquiries_end(struct host_inquiries **inquiries);
 
 /* Says whether a call is one that may be handed out: 0, RAPAHUB_ENOMETHOD, RAPAHUB_EARGUMENTS,
  * -ENOMEM. `name` is how the call is named in the text. */

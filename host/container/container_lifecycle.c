@@ -193,7 +193,7 @@ void host_container_lifecycle_free_offers(struct host_call *host)
             struct host_container *container = HUB_LIST_ITEM(link, struct host_container, bucket);
 
             host_service_release(&container->offer);
-            host_inquiries_release(&container->inquiries);
+            host_inquiries_end(&container->inquiries);
         }
     }
 }

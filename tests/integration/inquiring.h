@@ -107,7 +107,7 @@ UNUSED static void gate_open(struct gate *at, struct hosting *on, bool own_threa
 {
     static const char *const methods[] = {"twice(i64) -> i64", "hold(u32)", NULL};
     const struct rapahub_container_options options = {.id = gate, .pool_name = "gate"};
-    const struct rapahub_inquiries inquiries = {methods, gate_begin, gate_cancel, at, {0}};
+    const struct rapahub_inquiries inquiries = {methods, gate_begin, gate_cancel, at, NULL, {0}};
 
     open_host(on, (struct rapahub_host_options){.own_thread = own_thread});
     *at = (struct gate){.host = on->host};

@@ -211,7 +211,7 @@ static void what_does_not_fit_its_signature_is_refused(void **state)
 static int offer(struct hosting *on, struct rapahub_container_options options,
                  const char *const *methods)
 {
-    const struct rapahub_inquiries inquiries = {methods, gate_begin, NULL, NULL, {0}};
+    const struct rapahub_inquiries inquiries = {methods, gate_begin, NULL, NULL, NULL, {0}};
 
     options.pool_name = "gate";
     return rapahub_host_offer_inquiries(on->host, &options, &inquiries);
@@ -276,6 +276,31 @@ static void their_methods_are_told_and_a_loan_is_not_given(void **state)
     gate_close(&at, &on);
 }
 
+static void count_release(void *user)
+{
+    ++*(unsigned *)user;
+}
+
+/* r[verify hub.inquiry.router] */
+static void the_end_of_the_host_is_told(void **state)
+{
+    static const char *const methods[] = {"a()", NULL};
+    const struct rapahub_container_options options = {.id = gate, .pool_name = "gate"};
+    unsigned first = 0, second = 0;
+    struct rapahub_inquiries inquiries = {methods, gate_begin, NULL, &first, count_release, {0}};
+    struct hosting on;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){0});
+    assert_done(rapahub_host_offer_inquiries(on.host, &options, &inquiries));
+    inquiries.user = &second;
+    assert_int_equal(rapahub_host_offer_inquiries(on.host, &options, &inquiries), RAPAHUB_EEXIST);
+    assert_int_equal(first, 0);
+    close_host(&on);
+    assert_int_equal(first, 1);
+    assert_int_equal(second, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +311,7 @@ int main(void)
         cmocka_unit_test(only_the_first_answer_counts),
         cmocka_unit_test(failures_come_as_they_were_given),
         cmocka_unit_test(what_does_not_fit_its_signature_is_refused),
+        cmocka_unit_test(the_end_of_the_host_is_told),
         cmocka_unit_test(what_cannot_be_offered_is_refused),
         cmocka_unit_test(their_methods_are_told_and_a_loan_is_not_given),
     };

@@ -102,7 +102,10 @@ struct rapahub_inquiries {
      * host has ended. An answer would be refused. On the owner; must not wait. NULL: not told. */
     void (*cancel)(void *user, struct rapahub_request_id answer);
     void *user;
-    uint64_t reserved[4];
+    /* The host lets go of `user`, at its end: nothing of the above is called after it. NULL: not
+     * told. On the owner; must call nothing of the host. */
+    void (*released)(void *user);
+    uint64_t reserved[3];
 };
 
 /* Offers inquiries as a container of this process, to the host itself and to its guests, as long as
