@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/node/base/event_queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "hub/base/list.h"
+#include "hub/base/own.h"
+
+struct waiting {
+    struct hub_list link;
+    struct cluster_event event;
+    struct cluster_send_call call;
+    struct cluster_orders_order order;
+    uint8_t bytes[]; /* all that the event names */
+};
+
+struct cluster_event_queue {
+    struct hub_list waiting;
+    struct waiting *taken;
+    const struct cluster_event_queue_hooks *hooks;
+    void *user;
+    int fd;
+};
+
+int cluster_event_queue_create(struct cluster_event_queue **out)
+{
+    struct cluster_event_queue *queue = calloc(1, sizeof *queue);
+
+    *out = queue;
+    if (!queue)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the events of a node");
+    hub_list_init(&queue->waiting);
+    queue->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (queue->fd >= 0)
+        return 0;
+    cluster_event_queue_release(out);
+    return rapahub_fail(RAPAHUB_EMFILE, "", "no descriptor for the events of a node");
+}
+
+void cluster_event_queue_release(struct cluster_event_queue **queue)
+{
+    struct hub_list *link;
+
+    if (*queue) {
+        while ((link = hub_list_pop(&(*queue)->waiting)))
+            free(HUB_LIST_ITEM(link, struct waiting, link));
+        free((*queue)->taken);
+        hub_fd_release(&(*queue)->fd);
+    }
+    free(*queue);
+    *queue = NULL;
+}
+
+int cluster_event_queue_fd(const struct cluster_event_queue *queue)
+{
+    return queue->fd;
+}
+
+/* Counts the bytes that the event names, or copies them: `to` is where the next ones go, or NULL.
+ */
+static size_t copy(uint8_t *to, size_t at, struct rapahub_bytes *bytes)
+{
+    if (to && bytes->size > 0)
+        memcpy(to + at, bytes->data, bytes->size);
+    if (to)
+        bytes->data = to + at;
+    return at + bytes->size;
+}
+
+static size_t copy_text(uint8_t *to, size_t at, struct rapahub_string *text)
+{
+    struct rapahub_bytes bytes = {text->data, text->size};
+    size_t end = copy(to, at, &bytes);
+
+    text->data = bytes.data;
+    return end;
+}
+
+static size_t copy_named(struct waiting *waiting, uint8_t *to)
+{
+    size_t size = copy_text(to, 0, &waiting->event.text);
+
+    if (waiting->event.call)
+        size = copy(to, size, &waiting->call.body.bytes);
+    else
+        size = copy(to, size, &waiting->event.body.bytes);
+    if (!waiting->event.order)
+        return size;
+    size = copy_text(to, size, &waiting->order.pool);
+    size = copy(to, size, &waiting->order.spec);
+    size = copy(to, size, &waiting->order.digest);
+    return copy(to, size, &waiting->order.manifest);
+}
+
+static void fill(struct waiting *waiting, const struct cluster_event *event)
+{
+    waiting->event = *event;
+    if (event->call) {
+        waiting->call = *event->call;
+        waiting->event.call = &waiting->call;
+    }
+    if (event->order) {
+        waiting->order = *event->order;
+        waiting->event.order = &waiting->order;
+    }
+}
+
+int cluster_event_queue_add(struct cluster_event_queue *queue, const struct cluster_event *event)
+{
+    struct waiting counted, *waiting;
+    const uint64_t one = 1;
+
+    fill(&counted, event);
+    waiting = malloc(sizeof *waiting + copy_named(&counted, NULL));
+    if (!waiting)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an event");
+    fill(waiting, event);
+    (void)copy_named(waiting, waiting->bytes);
+    if (hub_list_empty(&queue->waiting) && write(queue->fd, &one, sizeof one) < 0) {
+        /* it counts to one, so there is always room */
+    }
+    hub_list_append(&queue->waiting, &waiting->link);
+    return 0;
+}
+
+void cluster_event_queue_set(struct cluster_event_queue *queue,
+                             const struct cluster_event_queue_hooks *hooks, void *user)
+{
+    queue->hooks = hooks;
+    queue->user = user;
+}
+
+int cluster_event_queue_add_urgent(struct cluster_event_queue *queue,
+                                   const struct cluster_event *event)
+{
+    int status = cluster_event_queue_add(queue, event);
+
+    if (status == 0 && queue->hooks)
+        queue->hooks->urgent(queue->user);
+    return status;
+}
+
+const struct cluster_event *cluster_event_queue_take(struct cluster_event_queue *queue)
+{
+    struct hub_list *link = hub_list_pop(&queue->waiting);
+    uint64_t count;
+
+    if (!link)
+        return NULL;
+    if (hub_list_empty(&queue->waiting) && read(queue->fd, &count, sizeof count) < 0) {
+        /* an event that waits has made it readable */
+    }
+    queue->taken = HUB_LIST_ITEM(link, struct waiting, link);
+    return &queue->taken->event;
+}
+
+void cluster_event_queue_done(struct cluster_event_queue *queue)
+{
+    free(queue->taken);
+    queue->taken = NULL;
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/node/calls/router.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+#include <rapahub/host.h>
+#include <rapahub/route.h>
+
+#include "cluster/node/calls/runs.h"
+#include "cluster/node/calls/typed_results.h"
+#include "hub/base/clock.h"
+#include "hub/base/id_map.h"
+
+#define CALLS_MAX 65536
+#define ANSWER_RESERVE \
+    1024 /* bytes of an answer for which there is room when its call is admitted */
+#define TEXT_MAX 1024
+
+struct cluster_router {
+    struct cluster_router_parts parts;
+    struct cluster_runs runs;
+    struct cluster_open_calls *calls;
+    struct hub_id_map *requests; /* open calls of the host, by their request */
+    uint64_t numbers;            /* in uids of the node's own */
+    bool drains;                 /* no new call is taken */
+};
+
+/* ---- answers ---- */
+
+static void answer_host(void *user, const struct cluster_open_call *call,
+                        const struct rapahub_raw_answer *answer)
+{
+    struct cluster_router *router = user;
+
+    (void)hub_id_map_remove(router->requests, call->key);
+    if (rapahub_host_answer_raw(router->parts.host, (struct rapahub_request_id){call->key},
+                                answer) < 0)
+        rapahub_clear_error(); /* its caller waits no more */
+}
+
+static void tell_host(void *user, const struct cluster_open_call *call, uint32_t container,
+                      const struct rapahub_raw_answer *answer)
+{
+    const struct cluster_router *router = user;
+    const struct rapahub_container_id from = {cluster_ids_pool_of(call->pool), container};
+    const struct cluster_pool_records_pool *pool =
+        cluster_pool_records_find(router->parts.pools, call->pool);
+
+    if (call->query.each)
+        cluster_typed_results_tell(pool ? &pool->manifest : NULL, call->method, &call->query, from,
+                                   answer);
+}
+
+static const struct cluster_open_calls_caller the_host = {tell_host, answer_host};
+
+/* The text of a failure is its body, cut to the size of one. */
+static struct rapahub_raw_answer read_answer(const struct cluster_router *router,
+                                             const struct cluster_effect *effect,
+                                             char text[TEXT_MAX])
+{
+    struct rapahub_raw_answer answer = {.status = effect->status,
+                                        .application = effect->application};
+    struct rapahub_bytes body = effect->payload != 0
+                                    ? cluster_buffers_bytes(router->parts.buffers, effect->payload)
+                                    : effect->body;
+
+    if (answer.status == 0) {
+        answer.payload = body;
+    } else if (body.size > 0) {
+        size_t size = body.size < TEXT_MAX ? body.size : TEXT_MAX - 1;
+
+        memcpy(text, body.data, size);
+        text[size] = '\0';
+        answer.text = text;
+    }
+    return answer;
+}
+
+/* A call to several has one result: the last that there was. */
+static void keep_result(struct cluster_open_call *call, struct rapahub_bytes payload)
+{
+    uint8_t *copy = malloc(payload.size + 1);
+
+    if (!copy)
+        return;
+    if (payload.size > 0)
+        memcpy(copy, payload.data, payload.size);
+    free(call->result);
+    call->result = copy;
+    call->result_size = payload.size;
+}
+
+void cluster_router_each(struct cluster_router *router, const struct cluster_effect *effect)
+{
+    struct cluster_open_call *call = cluster_open_calls_find(router->calls, effect->number);
+    char text[TEXT_MAX];
+    struct rapahub_raw_answer answer = read_answer(router, effect, text);
+
+    if (!call)
+        return;
+    if (answer.status == 0)
+        keep_result(call, answer.payload);
+    call->caller->each(call->user, call, effect->container, &answer);
+}
+
+/* Its streams may still be in use: then the run lets go of them first. */
+void cluster_router_answer(struct cluster_router *router, const struct cluster_effect *effect)
+{
+    struct cluster_open_call *call = cluster_open_calls_find(router->calls, effect->number);
+    char text[TEXT_MAX];
+    struct rapahub_raw_answer answer = read_answer(router, effect, text);
+
+    if (!call)
+        return;
+    if (call->run != 0) {
+        call->ended = answer.status < 0 ? answer.status : RAPAHUB_EMAYBE;
+        rapahub_host_cancel(router->parts.host, (struct rapahub_request_id){call->run});
+        return;
+    }
+    if (answer.status == 0 && call->result)
+        answer.payload = (struct rapahub_bytes){call->result, call->result_size};
+    cluster_open_calls_end(router->calls, call, &answer);
+}
+
+void cluster_router_run(struct cluster_router *router, const struct cluster_effect *effect)
+{
+    cluster_runs_begin(&router->runs, effect);
+}
+
+void cluster_router_refused(struct cluster_router *router, const struct cluster_send_call *asked,
+                            int status)
+{
+    struct cluster_open_call *call = cluster_open_calls_find(router->calls, asked->number);
+    char text[TEXT_MAX];
+    size_t size = strnlen(rapahub_last_error()->text, TEXT_MAX - 1);
+
+    memcpy(text, rapahub_last_error()->text, size);
+    text[size] = '\0';
+    cluster_buffers_drop(router->parts.buffers, asked->body.number);
+    if (call)
+        cluster_open_calls_end(
+            router->calls, call,
+            &(struct rapahub_raw_answer){
+                .status = status, .text = text, .application = rapahub_last_error()->application});
+}
+
+/* ---- calls ---- */
+
+static int add_event(struct cluster_router *router, struct cluster_send_call *asked,
+                     struct rapahub_bytes arguments)
+{
+    const struct cluster_event event = {.kind = CLUSTER_EVENT_CALL, .call = asked};
+    int status = cluster_buffers_keep(router->parts.buffers, arguments, &asked->body);
+
+    if (status < 0)
+        return status;
+    status = cluster_event_queue_add_urgent(router->parts.events, &event);
+    if (status < 0)
+        cluster_buffers_drop(router->parts.buffers, asked->body.number);
+    return status;
+}
+
+int cluster_router_call(struct cluster_router *router, const struct cluster_open_call *open,
+                        const struct cluster_send_call *call, struct rapahub_bytes arguments,
+                        uint64_t *number)
+{
+    struct cluster_send_call asked = *call;
+    struct cluster_open_call *row;
+    int status;
+
+    if (router->drains)
+        return rapahub_fail(RAPAHUB_ECLOSED, "", "the node stops");
+    row = cluster_open_calls_add(router->calls, open);
+    if (!row)
+        return rapahub_last_error()->code;
+    *number = asked.number = row->number;
+    asked.reserve = ANSWER_RESERVE;
+    if (row->own)
+        asked.done_below = cluster_open_calls_done_below(router->calls, row);
+    status = add_event(router, &asked, arguments);
+    if (status < 0)
+        cluster_open_calls_remove(router->calls, row);
+    return status;
+}
+
+void cluster_router_cancel(struct cluster_router *router, uint64_t number)
+{
+    const struct cluster_event event = {.kind = CLUSTER_EVENT_CANCEL, .number = number};
+
+    if (cluster_event_queue_add(router->parts.events, &event) < 0)
+        rapahub_clear_error(); /* it ends at its deadline instead */
+}
+
+/* ---- calls of the host ---- */
+
+/* A pool of the host itself, or an offer: it is reached by its name when the call is not one that
+ * was asked to answer another, for which all of them come here. */
+struct passed {
+    struct cluster_router *router;
+    struct rapahub_request_id request;
+};
+
+static void on_passed(void *user, const struct rapahub_raw_answer *answer)
+{
+    struct passed *passed = user;
+
+    passed->router->runs.count--;
+    if (rapahub_host_answer_raw(passed->router->parts.host, passed->request, answer) < 0)
+        rapahub_clear_error();
+    free(passed);
+}
+
+static bool is_meant_here(const struct cluster_router *router, const struct rapahub_raw_call *call)
+{
+    const struct rapahub_query *query = call->query;
+
+    return !query || query->mode == RAPAHUB_QUERY_DIRECT || query->mode == RAPAHUB_QUERY_LOCAL ||
+           (query->mode == RAPAHUB_QUERY_PHYSICAL && query->number == router->parts.node);
+}
+
+static int pass(struct cluster_router *router, const struct rapahub_raw_call *call,
+                struct rapahub_request_id request)
+{
+    struct rapahub_raw_call again = *call;
+    struct passed *passed;
+    int status;
+
+    if ((call->uid.origin == 0 && !call->query) || !is_meant_here(router, call))
+        return rapahub_fail(RAPAHUB_ENOPOOL, "cluster.resolve.query",
+                            "there is no pool %u.%u, and no such container in this host",
+                            call->target.pool.major, call->target.pool.minor);
+    passed = malloc(sizeof *passed);
+    if (!passed)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call");
+    *passed = (struct passed){router, request};
+    again.uid = (struct rapahub_uid){0, 0};
+    again.query = NULL;
+    status = rapahub_host_call_raw(router->parts.host, &again, on_passed, passed, NULL);
+    if (status < 0)
+        free(passed);
+    else
+        router->runs.count++;
+    return status;
+}
+
+static struct cluster_resolve_query query_of(const struct rapahub_raw_call *call)
+{
+    const struct rapahub_query *query = call->query;
+
+    if (!query || query->mode == RAPAHUB_QUERY_DIRECT)
+        return (struct cluster_resolve_query){.mode = CLUSTER_MODE_DIRECT,
+                                              .offset = call->target.container};
+    return (struct cluster_resolve_query){.mode = (uint8_t)query->mode,
+                                          .number = query->number,
+                                          .offset = query->offset,
+                                          .count = query->count};
+}
+
+static struct cluster_open_call open_of(struct cluster_router *router,
+                                        const struct rapahub_raw_call *call,
+                                        struct rapahub_request_id request)
+{
+    bool direct = !call->query || call->query->mode == RAPAHUB_QUERY_DIRECT;
+    struct cluster_open_call open = {.uid = {router->parts.session, ++router->numbers},
+                                     .caller = &the_host,
+                                     .user = router,
+                                     .key = request.number,
+                                     .pool = cluster_ids_pool(call->target.pool),
+                                     .container = direct ? call->target.container
+                                                         : CLUSTER_OPEN_CALLS_SEVERAL,
+                                     .method = call->method_id,
+                                     .own = true,
+                                     .chain = call->chain,
+                                     .from = call->from,
+                                     .from_pool = call->from_pool,
+                                     .streams = call->streams,
+                                     .streams_count = call->streams_count};
+
+    if (call->query)
+        open.query = *call->query;
+    return open;
+}
+
+/* No other call has this uid, so there is no need of a digest of all its arguments. */
+static struct cluster_send_call asked_of(const struct rapahub_raw_call *call,
+                                         struct cluster_uid uid)
+{
+    return (struct cluster_send_call){.pool = cluster_ids_pool(call->target.pool),
+                                      .query = query_of(call),
+                                      .uid = uid,
+                                      .method = call->method_id,
+                                      .digest = call->arguments.size,
+                                      .deadline_ns = hub_clock_after(call->timeout_ns),
+                                      .order = call->query ? call->query->order : 0,
+                                      .collect = call->query && call->query->collect};
+}
+
+static int begin(void *user, const struct rapahub_raw_call *call, struct rapahub_request_id request)
+{
+    struct cluster_router *router = user;
+    struct cluster_open_call open, *row;
+    struct cluster_send_call asked;
+    uint64_t number;
+    int status;
+
+    if (!cluster_ids_is_pool(cluster_ids_pool(call->target.pool)))
+        return pass(router, call, request);
+    if (call->query && call->query->mode > RAPAHUB_QUERY_DYNAMIC)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "no query has the mode %d", (int)call->query->mode);
+    open = open_of(router, call, request);
+    asked = asked_of(call, open.uid);
+    status = cluster_router_call(router, &open, &asked, call->arguments, &number);
+    row = status == 0 ? cluster_open_calls_find(router->calls, number) : NULL;
+    if (row && hub_id_map_put(router->requests, request.number, row) < 0)
+        rapahub_clear_error(); /* it ends at its deadline, and not by a cancel */
+    return status;
+}
+
+static void cancel(void *user, struct rapahub_request_id request)
+{
+    struct cluster_router *router = user;
+    const struct cluster_open_call *call = hub_id_map_get(router->requests, request.number);
+
+    if (call)
+        cluster_router_cancel(router, call->number);
+}
+
+/* The methods of a pool are in its record, so they are known while no container of it is. */
+static int visit_methods(void *user, struct rapahub_container_id target,
+                         void (*visit)(void *visitor, const char *signature), void *visitor)
+{
+    const struct cluster_router *router = user;
+    const struct cluster_pool_records_pool *pool =
+        cluster_pool_records_find(router->parts.pools, cluster_ids_pool(target.pool));
+
+    if (!pool)
+        return rapahub_fail(RAPAHUB_ENOPOOL, "cluster.resolve.query", "there is no pool %u.%u",
+                            target.pool.major, target.pool.minor);
+    cluster_typed_results_visit(&pool->manifest, visit, visitor);
+    return 0;
+}
+
+/* ---- made and released ---- */
+
+int cluster_router_create(const struct cluster_router_parts *parts, struct cluster_router **out)
+{
+    struct cluster_router *router = calloc(1, sizeof *router);
+    const struct rapahub_router takes = {begin, cancel, visit_methods, router, {0}};
+    int status;
+
+    *out = router;
+    if (!router)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the calls of a node");
+    router->parts = *parts;
+    status = cluster_open_calls_create(CALLS_MAX, hub_clock_now(), &router->calls);
+    if (status == 0 && hub_id_map_create(CALLS_MAX, &router->requests) < 0)
+        status = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the calls of a node");
+    router->runs = (struct cluster_runs){.host = parts->host,
+                                         .events = parts->events,
+                                         .buffers = parts->buffers,
+                                         .calls = router->calls};
+    if (status == 0)
+        status = rapahub_host_set_router(parts->host, &takes);
+    if (status < 0)
+        cluster_router_release(out);
+    return status;
+}
+
+void cluster_router_drain(struct cluster_router *router)
+{
+    router->drains = true;
+}
+
+uint32_t cluster_router_open(const struct cluster_router *router)
+{
+    return cluster_open_calls_count(router->calls);
+}
+
+void cluster_router_close(struct cluster_router *router)
+{
+    if (rapahub_host_set_router(router->parts.host, NULL) < 0)
+        rapahub_clear_error();
+}
+
+uint32_t cluster_router_runs(const struct cluster_router *router)
+{
+    return router->runs.count;
+}
+
+void cluster_router_release(struct cluster_router **router)
+{
+    if (*router) {
+        hub_id_map_release(&(*router)->requests);
+        cluster_open_calls_release(&(*router)->calls);
+    }
+    free(*router);
+    *router = NULL;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/node/calls/runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+#include <rapahub/host.h>
+
+#include "hub/base/clock.h"
+
+struct run {
+    struct cluster_runs *runs;
+    uint64_t id;   /* the effect's */
+    uint64_t call; /* number of the open call whose streams it has; 0: none */
+};
+
+static struct rapahub_bytes text_of(const struct rapahub_raw_answer *answer)
+{
+    const char *text = answer->text ? answer->text : "";
+
+    return (struct rapahub_bytes){text, strnlen(text, CLUSTER_EFFECTS_BODY_MAX)};
+}
+
+struct cluster_payload_body cluster_runs_body(struct cluster_runs *runs,
+                                              const struct rapahub_raw_answer *answer, int *status)
+{
+    struct cluster_payload_body body;
+
+    *status = answer->status;
+    if (cluster_buffers_keep(runs->buffers, answer->status < 0 ? text_of(answer) : answer->payload,
+                             &body) < 0) {
+        *status = RAPAHUB_EMAYBE; /* it has run, and there is no room for what it gave */
+        body = (struct cluster_payload_body){.number = 0};
+    }
+    return body;
+}
+
+static void tell(struct cluster_runs *runs, uint64_t id, const struct rapahub_raw_answer *answer)
+{
+    struct cluster_event event = {.kind = CLUSTER_EVENT_RUN, .id = id};
+
+    event.body = cluster_runs_body(runs, answer, &event.status);
+    event.application = answer->application;
+    if (cluster_event_queue_add_urgent(runs->events, &event) < 0)
+        cluster_buffers_drop(runs->buffers, event.body.number);
+}
+
+/* The call may have ended before: then it is answered now that its streams are free. */
+static void return_streams(struct cluster_runs *runs, uint64_t number)
+{
+    struct cluster_open_call *call = cluster_open_calls_find(runs->calls, number);
+
+    if (!call)
+        return;
+    call->run = 0;
+    if (call->ended < 0)
+        cluster_open_calls_end(runs->calls, call,
+                               &(struct rapahub_raw_answer){.status = call->ended});
+}
+
+static void on_run(void *user, const struct rapahub_raw_answer *answer)
+{
+    struct run *run = user;
+
+    run->runs->count--;
+    if (run->call != 0)
+        return_streams(run->runs, run->call);
+    tell(run->runs, run->id, answer);
+    free(run);
+}
+
+static void refuse(struct cluster_runs *runs, uint64_t id, int status)
+{
+    tell(runs, id,
+         &(struct rapahub_raw_answer){.status = status, .text = rapahub_last_error()->text});
+}
+
+static struct rapahub_raw_call raw_of(const struct cluster_runs *runs,
+                                      const struct cluster_effect *effect,
+                                      const struct cluster_open_call *call)
+{
+    uint64_t left = hub_clock_left(effect->at_ns);
+    struct rapahub_raw_call raw = {
+        .target = {cluster_ids_pool_of(effect->pool), effect->container},
+        .method_id = effect->method,
+        .timeout_ns = left > 0 ? left : 1,
+        .arguments = effect->payload != 0 ? cluster_buffers_bytes(runs->buffers, effect->payload)
+                                          : effect->body,
+        .uid = {effect->uid.origin, effect->uid.number}};
+
+    if (!call)
+        return raw;
+    raw.chain = call->chain;
+    raw.from = call->from;
+    raw.from_pool = call->from_pool;
+    raw.streams = call->streams;
+    raw.streams_count = call->streams_count;
+    return raw;
+}
+
+static int start(struct cluster_runs *runs, struct run *run, struct cluster_open_call *call,
+                 const struct cluster_effect *effect)
+{
+    const struct rapahub_raw_call raw = raw_of(runs, effect, call);
+    struct rapahub_request_id request;
+    int status;
+
+    if (call && call->streams_count > 0 && call->streams_given)
+        return rapahub_fail(RAPAHUB_EMAYBE, "cluster.node.streams",
+                            "a call with streams is not sent again");
+    status = rapahub_host_call_raw(runs->host, &raw, on_run, run, &request);
+    if (status < 0)
+        return status;
+    if (call && call->streams_count > 0) {
+        call->streams_given = true;
+        call->run = request.number;
+        run->call = call->number;
+    }
+    return 0;
+}
+
+void cluster_runs_begin(struct cluster_runs *runs, const struct cluster_effect *effect)
+{
+    struct cluster_open_call *call = cluster_open_calls_of_uid(runs->calls, effect->uid);
+    struct run *run = calloc(1, sizeof *run);
+    int status;
+
+    if (!run) {
+        refuse(runs, effect->id, rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a run"));
+        return;
+    }
+    *run = (struct run){runs, effect->id, 0};
+    status = start(runs, run, call, effect);
+    if (status < 0) {
+        refuse(runs, effect->id, status);
+        free(run);
+        return;
+    }
+    runs->count++;
+}

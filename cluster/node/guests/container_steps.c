@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/node/guests/container_steps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rapahub/error.h>
+#include <rapahub/lifecycle.h>
+
+#include "cluster/node/disk/container_folders.h"
+#include "cluster/node/guests/container_removal.h"
+#include "cluster/node/guests/params.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+
+#define FOLDER_MAX 4096
+
+#define STEP(name) CLUSTER_CONTAINER_STEP_##name
+
+struct cluster_container_steps {
+    struct cluster_container_rows rows;
+    struct cluster_guests *guests;
+};
+
+/* ---- a container begins ---- */
+
+static void end_begin(struct cluster_container_row *row, int status, const char *text)
+{
+    cluster_container_rows_answer_begin(row, status, text);
+    cluster_container_rows_move(row, status < 0 ? STEP(DOWN) : STEP(UP));
+    cluster_container_removal_go_on(row);
+}
+
+static void hold(const struct cluster_container_row *row, bool held)
+{
+    if (rapahub_host_hold(row->rows->parts.host, cluster_container_rows_id(row), held) < 0)
+        rapahub_clear_error(); /* it is not there yet */
+}
+
+static void on_begun(void *user, int status, const void *result)
+{
+    struct cluster_container_row *row = user;
+
+    (void)result;
+    row->rows->steps--;
+    if (status == 0)
+        hold(row, true);
+    end_begin(row, status, status < 0 ? rapahub_last_error()->text : "");
+}
+
+static int begin_with(struct cluster_container_row *row, const struct cluster_pool_spec *spec,
+                      struct rapahub_bytes params)
+{
+    char name[CLUSTER_KEYS_NAME_MAX + 1];
+    const struct rapahub_step step = {.target = cluster_container_rows_id(row),
+                                      .timeout_ns = hub_clock_left(row->deadline_ns) + 1,
+                                      .on_done = on_begun,
+                                      .user = row};
+    const struct rapahub_container_options options = {.id = step.target,
+                                                      .pool_name = name,
+                                                      .params = params,
+                                                      .managed = true,
+                                                      .routed = spec->durability ==
+                                                                CLUSTER_DURABILITY_ACKED,
+                                                      .token = row->token};
+
+    snprintf(name, sizeof name, "%.*s", (int)spec->name.size, spec->name.data);
+    hold(row, true); /* where it is down here, and is known */
+    return rapahub_host_begin_async(row->rows->parts.host, &step, row->guest->life, &options,
+                                    (enum rapahub_begin)row->how);
+}
+
+/* A life that follows another is held before its callbacks run, a first one when they have run: a
+ * call that is no call of the core may be before that, in pools whose calls are not routed. */
+static int begin_in_guest(struct cluster_container_row *row)
+{
+    const struct cluster_container_rows_parts *parts = &row->rows->parts;
+    const struct cluster_pool_records_pool *pool =
+        cluster_pool_records_find(parts->pools, row->pool);
+    OWN(hub_memory) char *params = malloc(CLUSTER_PARAMS_MAX);
+    char path[CLUSTER_CONTAINER_FOLDERS_PATH], folder[FOLDER_MAX];
+    const struct cluster_params with = {row->container, parts->node, folder};
+    int64_t size;
+    int status;
+
+    if (!params)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for params");
+    if (!pool)
+        return rapahub_fail(RAPAHUB_ENOPOOL, "", "its pool is gone");
+    cluster_container_folders_path(row->pool, row->container, path);
+    snprintf(folder, sizeof folder, "%s/%s", parts->folders, path);
+    size = cluster_params_fill(pool->spec.params, &with, params);
+    if (size < 0)
+        return (int)size;
+    status = begin_with(row, &pool->spec, (struct rapahub_bytes){params, (size_t)size});
+    if (status == 0)
+        row->rows->steps++;
+    return status;
+}
+
+static void try_begin(struct cluster_container_row *row)
+{
+    int status;
+
+    if (row->state != STEP(WAITING) || !row->has_folder || !row->guest ||
+        row->guest->state != CLUSTER_GUEST_READY)
+        return;
+    cluster_container_rows_move(row, STEP(BEGINNING));
+    status = begin_in_guest(row);
+    if (status < 0)
+        end_begin(row, status, rapahub_last_error()->text);
+}
+
+static void on_folder(void *user, struct cluster_disk_result *result)
+{
+    struct cluster_container_row *row = user;
+
+    row->folder_asked = false;
+    row->has_folder = result->status == 0;
+    if (row->state != STEP(WAITING))
+        cluster_container_removal_go_on(row);
+    else if (result->status < 0)
+        end_begin(row, result->status, result->text);
+    else
+        try_begin(row);
+}
+
+static int ask_for_folder(struct cluster_container_row *row)
+{
+    int status;
+
+    if (row->has_folder || row->folder_asked)
+        return 0;
+    status = cluster_store_thread_folder_make(row->rows->parts.disk,
+                                              cluster_container_rows_on_disk(row), on_folder, row);
+    row->folder_asked = status == 0;
+    return status;
+}
+
+/* A guest that is not started again is, once, for each container that is to begin in it. */
+static int ask_for_guest(struct cluster_container_steps *steps, struct cluster_container_row *row)
+{
+    if (row->guest) {
+        cluster_guests_revive(row->guest);
+        return 0;
+    }
+    row->guest = cluster_guests_take(steps->guests, row->pool, row->container);
+    if (!row->guest)
+        return rapahub_last_error()->code;
+    return row->guest->state == CLUSTER_GUEST_FAILED
+               ? rapahub_fail(row->guest->status, "", "%s", row->guest->text)
+               : 0;
+}
+
+static void wait_for_guest(struct cluster_container_steps *steps, struct cluster_container_row *row)
+{
+    int status = ask_for_folder(row);
+
+    hub_list_append(&steps->rows.waiting, &row->link);
+    if (status == 0)
+        status = ask_for_guest(steps, row);
+    if (row->state != STEP(WAITING))
+        return; /* the guest has failed meanwhile, which was told */
+    if (status < 0)
+        end_begin(row, status, rapahub_last_error()->text);
+    else
+        try_begin(row);
+}
+
+void cluster_container_steps_begin(struct cluster_container_steps *steps,
+                                   const struct cluster_effect *effect)
+{
+    struct cluster_container_row *row =
+        cluster_container_rows_get(&steps->rows, effect->pool, effect->container);
+
+    if (!row || row->state != STEP(DOWN) || row->removal != 0) {
+        cluster_container_rows_refuse(&steps->rows, CLUSTER_EVENT_BEGUN, effect->id,
+                                      row ? RAPAHUB_ESTATE : RAPAHUB_EFULL);
+        return;
+    }
+    row->begin = effect->id;
+    row->deadline_ns = effect->at_ns;
+    row->token = effect->token;
+    row->how = effect->how;
+    cluster_container_rows_move(row, STEP(WAITING));
+    cluster_container_rows_wake(&steps->rows);
+}
+
+void cluster_container_steps_hold(struct cluster_container_steps *steps,
+                                  const struct cluster_effect *effect, bool held)
+{
+    struct cluster_container_row *row =
+        cluster_container_rows_find(&steps->rows, effect->pool, effect->container);
+
+    if (!row)
+        return;
+    hold(row, held);
+    if (!held && row->state == STEP(UP))
+        cluster_container_rows_tell_embedder(row, true);
+}
+
+void cluster_container_steps_remove(struct cluster_container_steps *steps,
+                                    const struct cluster_effect *effect)
+{
+    cluster_container_removal_begin(&steps->rows, effect);
+}
+
+/* ---- their guests ---- */
+
+static void each_of(struct cluster_container_steps *steps, const struct cluster_guest *guest,
+                    void (*visit)(struct cluster_container_row *row))
+{
+    for (uint32_t place = 0; (place = cluster_table_after(&steps->rows.rows, place)) != 0;) {
+        struct cluster_container_row *row = cluster_table_at(&steps->rows.rows, place);
+
+        if (row->guest == guest)
+            visit(row);
+    }
+}
+
+/* A container that is beginning ends so by itself. */
+static void guest_is_down(struct cluster_container_row *row)
+{
+    if (row->state != STEP(UP))
+        return;
+    cluster_container_rows_tell_embedder(row, false);
+    cluster_container_rows_move(row, STEP(DOWN));
+    cluster_container_rows_tell(row, (struct cluster_event){.kind = CLUSTER_EVENT_CONTAINER,
+                                                            .change = CLUSTER_CONTAINER_DOWN});
+}
+
+static void guest_has_failed(struct cluster_container_row *row)
+{
+    if (row->state == STEP(WAITING))
+        end_begin(row, row->guest->status, row->guest->text);
+}
+
+static void guest_is_closed(struct cluster_container_row *row)
+{
+    guest_is_down(row);
+    if (row->state == STEP(WAITING))
+        end_begin(row, RAPAHUB_EDIED, "its guest was closed");
+    cluster_container_removal_closed(row);
+}
+
+static void on_ready(void *user, struct cluster_guest *guest)
+{
+    each_of(user, guest, try_begin);
+}
+
+static void on_down(void *user, struct cluster_guest *guest)
+{
+    each_of(user, guest, guest_is_down);
+}
+
+static void on_failed(void *user, struct cluster_guest *guest)
+{
+    each_of(user, guest, guest_has_failed);
+}
+
+static void on_closed(void *user, struct cluster_guest *guest)
+{
+    each_of(user, guest, guest_is_closed);
+}
+
+static const struct cluster_guests_hooks hooks = {on_ready, on_down, on_failed, on_closed};
+
+/* ---- made, stepped, released ---- */
+
+int cluster_container_steps_create(const struct cluster_container_rows_parts *parts,
+                                   struct cluster_container_steps **out)
+{
+    struct cluster_container_steps *steps = calloc(1, sizeof *steps);
+    const struct cluster_guests_parts of_guests = {
+        .host = parts->host,
+        .disk = parts->disk,
+        .pools = parts->pools,
+        .guests_max = parts->guests_max > 0 ? parts->guests_max : CLUSTER_GUESTS_MAX,
+        .hooks = &hooks,
+        .user = steps};
+    int status;
+
+    *out = steps;
+    if (!steps)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the containers of a node");
+    status = cluster_container_rows_init(&steps->rows, parts);
+    if (status == 0)
+        status = cluster_guests_create(&of_guests, &steps->guests);
+    if (status < 0)
+        cluster_container_steps_release(out);
+    return status;
+}
+
+void cluster_container_steps_stop(struct cluster_container_steps *steps, uint64_t timeout_ns)
+{
+    cluster_guests_stop(steps->guests, timeout_ns);
+}
+
+void cluster_container_steps_release(struct cluster_container_steps **steps)
+{
+    if (*steps) {
+        cluster_guests_release(&(*steps)->guests);
+        cluster_container_rows_fini(&(*steps)->rows);
+    }
+    free(*steps);
+    *steps = NULL;
+}
+
+int cluster_container_steps_fd(const struct cluster_container_steps *steps)
+{
+    return cluster_guests_fd(steps->guests);
+}
+
+uint64_t cluster_container_steps_step(struct cluster_container_steps *steps, uint64_t now_ns)
+{
+    uint64_t next = HUB_NEVER;
+    struct hub_list *link;
+
+    if (cluster_guests_step(steps->guests) < 0)
+        rapahub_clear_error(); /* the supervisor is gone: so are its guests */
+    cluster_container_removal_step(&steps->rows);
+    while ((link = hub_list_pop(&steps->rows.asked)))
+        wait_for_guest(steps, HUB_LIST_ITEM(link, struct cluster_container_row, link));
+    HUB_LIST_EACH (&steps->rows.waiting, place) {
+        struct cluster_container_row *row =
+            HUB_LIST_ITEM(place, struct cluster_container_row, link);
+
+        if (row->deadline_ns <= now_ns)
+            end_begin(row, RAPAHUB_ETIMEDOUT, "its guest was not ready in time");
+        else if (row->deadline_ns < next)
+            next = row->deadline_ns;
+    }
+    return next;
+}
+
+uint32_t cluster_container_steps_open(const struct cluster_container_steps *steps)
+{
+    return steps->rows.steps;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* asking: the parts of a node that its services use. */
+#ifndef CLUSTER_NODE_SERVICES_ASKING_H
+#define CLUSTER_NODE_SERVICES_ASKING_H
+
+#include "cluster/metastore/marker.h"
+#include "cluster/node/base/event_queue.h"
+#include "cluster/node/disk/store_thread.h"
+#include "cluster/node/services/askers.h"
+#include "cluster/node/services/inspections.h"
+#include "cluster/node/services/lists.h"
+
+struct cluster_asking { /* all live longer */
+    struct rapahub_host *host;
+    struct cluster_event_queue *events;
+    struct cluster_store_thread *disk;
+    struct cluster_metastore *store;
+    struct cluster_marker *marker;
+    struct cluster_lists lists;
+    struct cluster_askers *askers;
+    struct cluster_inspections *inspections;
+};
+
+/* A question that waits for a part of the node. It has the number of its asker, which may go
+ * meanwhile. */
+struct cluster_asking_question {
+    struct cluster_asking *asking;
+    uint64_t asker;
+    uint8_t digest[CLUSTER_DIGEST_SIZE]; /* its module's */
+};
+
+#endif

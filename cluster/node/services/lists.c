@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/node/services/lists.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "cluster/core/ops/ops.h"
+#include "cluster/node/services/document.h"
+#include "cluster/wire/operation.h"
+
+static const char *const durabilities[] = {"none", "local", "checkpoint", "acked"};
+
+static const struct cluster_dispatch *parts_of(const struct cluster_lists *lists)
+{
+    return cluster_core_parts(lists->core);
+}
+
+static void add_pool_id(struct json_t *object, const char *key, uint64_t pool)
+{
+    struct rapahub_pool_id id = cluster_ids_pool_of(pool);
+    char text[32];
+
+    snprintf(text, sizeof text, "%u.%u", id.major, id.minor);
+    cluster_document_text(object, key, rapahub_string_of(text));
+}
+
+/* ---- the node ---- */
+
+static void add_node(const struct cluster_lists *lists, struct json_t *object)
+{
+    cluster_document_count(object, "number", lists->node);
+    cluster_document_text(object, "name", rapahub_string_of(lists->name));
+    cluster_document_text(object, "state", rapahub_string_of("ACTIVE"));
+    cluster_document_number(object, "session", lists->session);
+    cluster_document_count(object, "boot", lists->boot);
+}
+
+static uint32_t count_pools(const struct cluster_dispatch *parts)
+{
+    const struct cluster_pools_pool *pool = cluster_pools_after(parts->pools, 0);
+    uint32_t count = 0;
+
+    for (; pool; pool = cluster_pools_after(parts->pools, pool->place))
+        count++;
+    return count;
+}
+
+static uint32_t count_serving(const struct cluster_dispatch *parts, uint64_t pool)
+{
+    const struct cluster_local_container *local;
+    uint32_t place = 0, count = 0;
+
+    while ((local = cluster_local_containers_after(parts->locals, &place)))
+        if (local->state == CLUSTER_LOCAL_SERVING && (pool == 0 || local->pool == pool))
+            count++;
+    return count;
+}
+
+char *cluster_lists_status(const struct cluster_lists *lists)
+{
+    const struct cluster_dispatch *parts = parts_of(lists);
+    struct cluster_document document;
+
+    cluster_document_begin(&document, "rapahub.node.status/1");
+    add_node(lists, document.root);
+    cluster_document_number(document.root, "revision", parts->catch_up.revision);
+    cluster_document_count(document.root, "pools", count_pools(parts));
+    cluster_document_count(document.root, "containers",
+                           cluster_local_containers_count(parts->locals));
+    cluster_document_count(document.root, "serving", count_serving(parts, 0));
+    cluster_document_count(document.root, "calls", cluster_send_figures(parts->send).calls);
+    return cluster_document_end(&document);
+}
+
+char *cluster_lists_nodes(const struct cluster_lists *lists)
+{
+    struct cluster_document document;
+
+    cluster_document_begin(&document, "rapahub.node.nodes/1");
+    add_node(lists, cluster_document_item(cluster_document_list(document.root, "nodes")));
+    return cluster_document_end(&document);
+}
+
+/* ---- pools ---- */
+
+static void add_pool(const struct cluster_lists *lists, const struct cluster_pools_pool *pool,
+                     struct json_t *object)
+{
+    const struct cluster_pool_records_pool *whole =
+        cluster_pool_records_find(lists->pools, pool->pool);
+
+    cluster_document_text(object, "name", rapahub_string_of(pool->name));
+    add_pool_id(object, "id", pool->pool);
+    cluster_document_text(object, "state",
+                          rapahub_string_of(hub_states_name(&cluster_pool_states, pool->state)));
+    cluster_document_text(object, "durability",
+                          rapahub_string_of(durabilities[pool->durability % 4]));
+    cluster_document_count(object, "containers", pool->containers);
+    cluster_document_count(object, "serving", count_serving(parts_of(lists), pool->pool));
+    if (!whole)
+        return;
+    cluster_document_text(object, "module", whole->spec.module);
+    cluster_document_text(object, "version", whole->spec.version);
+    cluster_document_text(object, "guests",
+                          rapahub_string_of(whole->spec.own_guests ? "own" : "shared"));
+}
+
+char *cluster_lists_pools(const struct cluster_lists *lists)
+{
+    const struct cluster_pools *pools = parts_of(lists)->pools;
+    const struct cluster_pools_pool *pool = cluster_pools_after(pools, 0);
+    struct cluster_document document;
+    struct json_t *list;
+
+    cluster_document_begin(&document, "rapahub.node.pools/1");
+    list = cluster_document_list(document.root, "pools");
+    for (; pool; pool = cluster_pools_after(pools, pool->place))
+        add_pool(lists, pool, cluster_document_item(list));
+    return cluster_document_end(&document);
+}
+
+static void add_container(const struct cluster_dispatch *parts,
+                          const struct cluster_address *address, struct json_t *object)
+{
+    const struct cluster_local_container *local =
+        cluster_local_containers_find(parts->locals, address->pool, address->container);
+    const struct cluster_life *life =
+        cluster_lives_find(cluster_ops_lives(parts->ops), address->pool, address->container);
+
+    cluster_document_count(object, "container", address->container);
+    cluster_document_text(
+        object, "state",
+        rapahub_string_of(hub_states_name(&cluster_entry_states, address->entry.state)));
+    cluster_document_count(object, "owner", address->entry.owner);
+    cluster_document_number(object, "epoch", address->entry.epoch);
+    cluster_document_number(object, "lineage", address->entry.lineage);
+    if (local) {
+        cluster_document_text(
+            object, "here",
+            rapahub_string_of(hub_states_name(&cluster_local_states, local->state)));
+        cluster_document_number(object, "token", local->token);
+    }
+    if (life && life->failures > 0) {
+        cluster_document_count(object, "failures", life->failures);
+        cluster_document_status(object, "status", life->status);
+        cluster_document_text(object, "cause", rapahub_string_of(life->text));
+    }
+}
+
+char *cluster_lists_pool(const struct cluster_lists *lists, struct rapahub_string name)
+{
+    const struct cluster_dispatch *parts = parts_of(lists);
+    const struct cluster_pools_pool *pool = cluster_pools_named(parts->pools, name);
+    struct cluster_document document;
+    struct json_t *list;
+
+    if (!pool) {
+        rapahub_fail(RAPAHUB_ENOPOOL, "cluster.resolve.query", "there is no pool '%.*s'",
+                     (int)(name.size < 64 ? name.size : 64), name.data);
+        return NULL;
+    }
+    cluster_document_begin(&document, "rapahub.node.pool/1");
+    add_pool(lists, pool, document.root);
+    list = cluster_document_list(document.root, "of");
+    for (uint32_t c = 0; c < pool->containers; c++) {
+        const struct cluster_address *address = cluster_address_map_find(parts->map, pool->pool, c);
+
+        if (address)
+            add_container(parts, address, cluster_document_item(list));
+    }
+    return cluster_document_end(&document);
+}
+
+bool cluster_lists_uses_module(const struct cluster_lists *lists, struct rapahub_string name,
+                               struct rapahub_string version)
+{
+    const struct cluster_pools *pools = parts_of(lists)->pools;
+    const struct cluster_pools_pool *pool = cluster_pools_after(pools, 0);
+
+    for (; pool; pool = cluster_pools_after(pools, pool->place)) {
+        const struct cluster_pool_records_pool *whole =
+            cluster_pool_records_find(lists->pools, pool->pool);
+
+        if (whole && whole->spec.module.size == name.size &&
+            memcmp(whole->spec.module.data, name.data, name.size) == 0 &&
+            whole->spec.version.size == version.size &&
+            memcmp(whole->spec.version.data, version.data, version.size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- operations ---- */
+
+static void add_operation(const struct cluster_operations_row *row, struct json_t *object)
+{
+    static const char *const kinds[CLUSTER_OPERATION_KINDS] = {
+        [CLUSTER_OPERATION_CREATE] = "create",
+        [CLUSTER_OPERATION_DELETE] = "delete",
+        [CLUSTER_OPERATION_RELEASE] = "release"};
+
+    cluster_document_number(object, "number", row->number);
+    cluster_document_text(
+        object, "kind",
+        rapahub_string_of(row->kind < CLUSTER_OPERATION_KINDS ? kinds[row->kind] : "?"));
+    cluster_document_text(
+        object, "state", rapahub_string_of(hub_states_name(&cluster_operation_states, row->state)));
+    cluster_document_text(object, "pool", rapahub_string_of(row->name));
+    add_pool_id(object, "id", row->pool);
+    if (row->kind == CLUSTER_OPERATION_RELEASE)
+        cluster_document_count(object, "container", row->container);
+    cluster_document_status(object, "result", row->result);
+    cluster_document_text(object, "cause", rapahub_string_of(row->text));
+}
+
+char *cluster_lists_operations(const struct cluster_lists *lists)
+{
+    const struct cluster_operations *operations = cluster_ops_operations(parts_of(lists)->ops);
+    struct cluster_document document;
+    struct json_t *list;
+    uint32_t place = 0;
+
+    cluster_document_begin(&document, "rapahub.node.operations/1");
+    list = cluster_document_list(document.root, "operations");
+    while ((place = cluster_operations_after(operations, place)) != 0)
+        add_operation(cluster_operations_at(operations, place), cluster_document_item(list));
+    return cluster_document_end(&document);
+}
+
+char *cluster_lists_operation(const struct cluster_lists *lists, uint64_t number)
+{
+    const struct cluster_operations *operations = cluster_ops_operations(parts_of(lists)->ops);
+    uint32_t place = cluster_operations_find(operations, number);
+    struct cluster_document document;
+
+    if (place == 0) {
+        rapahub_fail(RAPAHUB_ENOENT, "", "there is no operation %llu", (unsigned long long)number);
+        return NULL;
+    }
+    cluster_document_begin(&document, "rapahub.node.operation/1");
+    add_operation(cluster_operations_at(operations, place), document.root);
+    return cluster_document_end(&document);
+}
+
+/* ---- modules ---- */
+
+static void add_module(const struct cluster_record_module *module, struct json_t *object)
+{
+    char digest[2 * CLUSTER_RECORD_DIGEST + 1];
+    const uint8_t *bytes = module->digest.data;
+    struct cluster_list methods = module->methods;
+    struct cluster_record_method method;
+    struct json_t *list;
+
+    for (size_t i = 0; i < CLUSTER_RECORD_DIGEST; i++)
+        snprintf(&digest[2 * i], 3, "%02x", bytes[i]);
+    cluster_document_text(object, "name", module->name);
+    cluster_document_text(object, "version", module->version);
+    cluster_document_text(object, "machine", module->machine);
+    cluster_document_text(object, "sha256", rapahub_string_of(digest));
+    cluster_document_count(object, "size", module->size);
+    list = cluster_document_list(object, "methods");
+    while (cluster_record_next_method(&methods, &method))
+        cluster_document_text(cluster_document_item(list), "signature", method.signature);
+}
+
+char *cluster_lists_modules(const struct cluster_pair *pairs, size_t count)
+{
+    struct cluster_document document;
+    struct json_t *list;
+
+    cluster_document_begin(&document, "rapahub.node.modules/1");
+    list = cluster_document_list(document.root, "modules");
+    for (size_t i = 0; i < count; i++) {
+        struct cluster_record record;
+
+        if (cluster_record_read(CLUSTER_KEY_MODULE, pairs[i].value, &record) == 0)
+            add_module(&record.module, cluster_document_item(list));
+        else
+            rapahub_clear_error(); /* presence of a module on a node */
+    }
+    return cluster_document_end(&document);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/node/services/module_orders.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "cluster/base/keys.h"
+#include "cluster/wire/record.h"
+#include "hub/base/own.h"
+
+#define MODULES_MAX 1024 /* in a list */
+
+static struct cluster_asking_question *new_question(struct cluster_asking *asking,
+                                                    const struct cluster_asker *asker)
+{
+    struct cluster_asking_question *question = calloc(1, sizeof *question);
+
+    if (question)
+        *question = (struct cluster_asking_question){.asking = asking, .asker = asker->number};
+    else
+        rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a question");
+    return question;
+}
+
+/* The question has failed; its asker may be gone. */
+static void fail(struct cluster_asking_question *question, int status, const char *text)
+{
+    struct cluster_asker *asker = cluster_askers_find(question->asking->askers, question->asker);
+
+    if (asker)
+        cluster_askers_fail(question->asking->askers, asker, status, text);
+    free(question);
+}
+
+static void fail_as_said(struct cluster_asking_question *question)
+{
+    fail(question, rapahub_last_error()->code, rapahub_last_error()->text);
+}
+
+/* ---- a push ---- */
+
+static void answer_push(struct cluster_asking_question *question, bool done)
+{
+    struct cluster_asker *asker = cluster_askers_find(question->asking->askers, question->asker);
+
+    if (asker)
+        cluster_askers_answer_flag(question->asking->askers, asker, done);
+    free(question);
+}
+
+/* Another record of this name and version is of other bytes, or the same was there before. */
+static void on_recorded(void *user, int status, uint64_t rev, const struct cluster_pair *gets,
+                        size_t count)
+{
+    struct cluster_asking_question *question = user;
+    struct cluster_record record;
+
+    (void)rev;
+    if (status == CLUSTER_TXN_OK) {
+        answer_push(question, true);
+        return;
+    }
+    if (status == CLUSTER_TXN_CONFLICT && count == 1 &&
+        cluster_record_read(CLUSTER_KEY_MODULE, gets[0].value, &record) == 0 &&
+        memcmp(record.module.digest.data, question->digest, CLUSTER_DIGEST_SIZE) == 0) {
+        answer_push(question, true);
+        return;
+    }
+    if (status == CLUSTER_TXN_CONFLICT)
+        fail(question, RAPAHUB_EDIFFERS,
+             "a module of this name and version is there, and has other bytes");
+    else
+        fail(question, status == CLUSTER_TXN_NO_SPACE ? RAPAHUB_ENOSPC : RAPAHUB_EIO,
+             "the module cannot be recorded in the metastore");
+}
+
+static int put_record(struct cluster_asking_question *question, struct rapahub_bytes value)
+{
+    char to[CLUSTER_KEYS_SIZE_MAX];
+    struct cluster_record record;
+    struct cluster_key key = {.kind = CLUSTER_KEY_MODULE};
+    int status = cluster_record_read(CLUSTER_KEY_MODULE, value, &record);
+
+    if (status < 0)
+        return status;
+    key.text = record.module.name;
+    key.version = record.module.version;
+    status = cluster_keys_build(&key, to);
+    if (status < 0)
+        return status;
+    {
+        const struct rapahub_bytes name = {to, (size_t)status};
+        const struct cluster_compare absent = {.kind = CLUSTER_ABSENT, .key = name};
+        const struct cluster_write put = {.kind = CLUSTER_PUT, .key = name, .value = value};
+        const struct cluster_write get = {.kind = CLUSTER_GET, .key = name};
+        const struct cluster_txn txn = {.compares = &absent,
+                                        .then = &put,
+                                        .otherwise = &get,
+                                        .compares_count = 1,
+                                        .then_count = 1,
+                                        .otherwise_count = 1};
+
+        return cluster_marker_submit(question->asking->marker, &txn, on_recorded, question);
+    }
+}
+
+static void on_inspected(void *user, int status, const char *text, struct rapahub_bytes record)
+{
+    struct cluster_asking_question *question = user;
+
+    if (status < 0)
+        fail(question, status, text);
+    else if (put_record(question, record) < 0)
+        fail_as_said(question);
+}
+
+static void on_blob(void *user, struct cluster_disk_result *result)
+{
+    struct cluster_asking_question *question = user;
+
+    if (result->status < 0)
+        fail(question, result->status, result->text);
+    else if (cluster_inspections_begin(question->asking->inspections, result->fd, question->digest,
+                                       on_inspected, question) < 0)
+        fail_as_said(question);
+}
+
+static void on_part(void *user, struct cluster_disk_result *result)
+{
+    struct cluster_asking_question *question = user;
+
+    if (result->status < 0)
+        fail(question, result->status, result->text);
+    else if (!result->done)
+        answer_push(question, false);
+    else if (cluster_store_thread_blob_get(question->asking->disk, question->digest, on_blob,
+                                           question) < 0)
+        fail_as_said(question);
+}
+
+static int digit_of(char letter)
+{
+    if (letter >= '0' && letter <= '9')
+        return letter - '0';
+    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
+
+static int read_digest(struct rapahub_string text, uint8_t to[CLUSTER_DIGEST_SIZE])
+{
+    bool sound = text.size == 2 * CLUSTER_DIGEST_SIZE;
+
+    for (size_t i = 0; sound && i < CLUSTER_DIGEST_SIZE; i++) {
+        int high = digit_of(text.data[2 * i]), low = digit_of(text.data[2 * i + 1]);
+
+        sound = high >= 0 && low >= 0;
+        to[i] = (uint8_t)(sound ? high << 4 | low : 0);
+    }
+    return sound
+               ? 0
+               : rapahub_fail(RAPAHUB_EINVAL, "", "a digest has 64 digits from 0 to 9 and a to f");
+}
+
+int cluster_module_orders_push(struct cluster_asking *asking, struct cluster_asker *asker,
+                               const struct cluster_module_orders_part *from)
+{
+    struct cluster_disk_part part = {
+        .offset = from->offset, .size = from->size, .part = from->bytes};
+    struct cluster_asking_question *question;
+    int status = read_digest(from->digest, part.digest);
+
+    if (status < 0)
+        return status;
+    question = new_question(asking, asker);
+    if (!question)
+        return RAPAHUB_ENOMEM;
+    memcpy(question->digest, part.digest, sizeof part.digest);
+    status = cluster_store_thread_blob_part(asking->disk, &part, on_part, question);
+    if (status < 0)
+        free(question);
+    return status;
+}
+
+/* ---- a list ---- */
+
+static void on_modules(void *user, int status, uint64_t rev, const struct cluster_page *page)
+{
+    OWN(hub_memory) struct cluster_asking_question *question = user;
+    struct cluster_asker *asker = cluster_askers_find(question->asking->askers, question->asker);
+    OWN(hub_memory) char *text = NULL;
+
+    (void)rev;
+    if (!asker)
+        return;
+    if (status != CLUSTER_TXN_OK)
+        rapahub_fail(RAPAHUB_EIO, "", "the metastore cannot be read");
+    else
+        text = cluster_lists_modules(page->pairs, page->count);
+    if (text)
+        cluster_askers_answer_text(question->asking->askers, asker, text);
+    else
+        cluster_askers_fail(question->asking->askers, asker, rapahub_last_error()->code,
+                            rapahub_last_error()->text);
+}
+
+int cluster_module_orders_list(struct cluster_asking *asking, struct cluster_asker *asker)
+{
+    char from[CLUSTER_KEYS_SIZE_MAX], past[CLUSTER_KEYS_SIZE_MAX];
+    int size = cluster_keys_prefix(CLUSTER_KEY_MODULE, 0, from, past);
+    const struct cluster_span span = {
+        .from = {from, (size_t)size}, .to = {past, (size_t)size}, .pairs_max = MODULES_MAX};
+    struct cluster_asking_question *question = new_question(asking, asker);
+    int status;
+
+    if (!question)
+        return RAPAHUB_ENOMEM;
+    status = cluster_metastore_range(asking->store, &span, on_modules, question);
+    if (status < 0)
+        free(question);
+    return status;
+}
+
+/* ---- a removal ---- */
+
+static void on_blob_gone(void *user, struct cluster_disk_result *result)
+{
+    (void)user;
+    (void)result; /* a blob that no record names does no harm */
+}
+
+/* Its bytes go too: they say their name and version themselves, so no other record has them. */
+static void on_unrecorded(void *user, int status, uint64_t rev, const struct cluster_pair *gets,
+                          size_t count)
+{
+    struct cluster_asking_question *question = user;
+    struct cluster_asker *asker = cluster_askers_find(question->asking->askers, question->asker);
+    struct cluster_record record;
+
+    (void)rev;
+    if (status != CLUSTER_TXN_OK) {
+        fail(question, status == CLUSTER_TXN_CONFLICT ? RAPAHUB_ENOENT : RAPAHUB_EIO,
+             status == CLUSTER_TXN_CONFLICT ? "the node has no such module"
+                                            : "the metastore cannot be written");
+        return;
+    }
+    if (count == 1 && cluster_record_read(CLUSTER_KEY_MODULE, gets[0].value, &record) == 0 &&
+        cluster_store_thread_blob_remove(question->asking->disk, record.module.digest.data,
+                                         on_blob_gone, NULL) < 0)
+        rapahub_clear_error();
+    if (asker)
+        cluster_askers_answer(question->asking->askers, asker, (struct rapahub_bytes){NULL, 0});
+    free(question);
+}
+
+int cluster_module_orders_remove(struct cluster_asking *asking, struct cluster_asker *asker,
+                                 struct rapahub_string name, struct rapahub_string version)
+{
+    const struct cluster_key key = {.kind = CLUSTER_KEY_MODULE, .text = name, .version = version};
+    char to[CLUSTER_KEYS_SIZE_MAX];
+    int size = cluster_keys_build(&key, to);
+    const struct rapahub_bytes at = {to, (size_t)size};
+    const struct cluster_compare there = {.kind = CLUSTER_PRESENT, .key = at};
+    const struct cluster_write then[] = {{.kind = CLUSTER_GET, .key = at},
+                                         {.kind = CLUSTER_DELETE, .key = at}};
+    const struct cluster_txn txn = {
+        .compares = &there, .then = then, .compares_count = 1, .then_count = 2};
+    struct cluster_asking_question *question;
+    int status;
+
+    if (size < 0)
+        return size;
+    if (cluster_lists_uses_module(&asking->lists, name, version))
+        return rapahub_fail(RAPAHUB_ESTATE, "cluster.node.modules",
+                            "a pool has the module %.*s:%.*s", (int)name.size, name.data,
+                            (int)version.size, version.data);
+    question = new_question(asking, asker);
+    if (!question)
+        return RAPAHUB_ENOMEM;
+    status = cluster_marker_submit(asking->marker, &txn, on_unrecorded, question);
+    if (status < 0)
+        free(question);
+    return status;
+}
