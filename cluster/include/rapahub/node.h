@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node: a host becomes a node, which keeps pools of containers running in guests of the host, and
+ * takes calls for them. Its data folder has all that it knows: after any end of the program the
+ * pools begin anew from there.
+ *
+ * Calls by rapahub_host_call to a container of a pool, with a query or without, reach it wherever
+ * it is; while it begins anew they wait. The container {UINT32_MAX, 16} of the host,
+ * `rapahub.node`, has the methods by which people look at a node and give it orders:
+ * docs/spec/cluster.md.
+ *
+ * The host belongs to the thread that calls these functions: it has no `own_thread`. It has no
+ * other router, and becomes a node once. Its loop dispatches both, when one of their descriptors is
+ * readable. A call that the owner itself waits for takes turns of the host alone: it is answered
+ * where its container serves, but a container does not begin meanwhile.
+ */
+#ifndef RAPAHUB_NODE_H
+#define RAPAHUB_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rapahub/export.h>
+#include <rapahub/host.h>
+
+RAPAHUB_BEGIN_DECLS
+
+struct rapahub_node;
+
+/* Zero stands for the default that a comment names last. Texts are copied. Values that this library
+ * does not know (`reserved`) are refused. */
+struct rapahub_node_options {
+    const char *data;  /* its folder; made if its parent is there; required */
+    const char *name;  /* the node's: its socket is <run>/<name>.node; "node" */
+    const char *run;   /* folder of the socket; that of the host's control socket */
+    const char *group; /* "GROUP" or "GROUP:ROLE": who may use the socket besides its user; none */
+    uint32_t guests_max; /* all guests of its pools; 255 */
+    int lock_fd;         /* a lock of the data folder, which a warden has; the node takes it */
+    /* A container serves, or not any more: owner. It may call containers. NULL: not told. */
+    void (*on_container)(void *user, struct rapahub_container_id id, uint64_t token, bool came);
+    void *user;
+    uint64_t reserved[8];
+};
+
+/* Opens the data folder, ends what an earlier life of the node has left, and begins to serve: pools
+ * begin as the host and the node are dispatched. Waits for the disk, with a deadline. Fails with
+ * one diagnosis that names the thing, the place and the remedy. */
+RAPAHUB_API_CHECKED int rapahub_node_open(struct rapahub_host *host,
+                                          const struct rapahub_node_options *options,
+                                          struct rapahub_node **out);
+
+/* A program polls the descriptor for input, then dispatches. That never waits. A failure: the disk
+ * or the metastore has failed, and the node serves no more; the program is to end. */
+RAPAHUB_API int rapahub_node_fd(const struct rapahub_node *node);
+RAPAHUB_API_CHECKED int rapahub_node_dispatch(struct rapahub_node *node);
+
+/* Begins to stop in order: no new calls run, those that run end, guests end, the session is closed.
+ * It goes on in rapahub_node_dispatch; on_done runs there, once, unless this fails. Then it is to
+ * be closed. RAPAHUB_ESTATE: it stops already. */
+RAPAHUB_API_CHECKED int rapahub_node_stop(struct rapahub_node *node, rapahub_on_done *on_done,
+                                          void *user);
+
+/* Leaves the data folder as a crash would, but for what is open: guests are ended with proof, calls
+ * end. Waits for that. NULL is allowed. Before rapahub_host_destroy. */
+RAPAHUB_API void rapahub_node_close(struct rapahub_node *node);
+
+RAPAHUB_END_DECLS
+
+#endif

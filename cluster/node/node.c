@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+#include <rapahub/host.h>
+#include <rapahub/log.h>
+#include <rapahub/node.h>
+
+#include "cluster/metastore/sqlite/sqlite.h"
+#include "cluster/node/boot/boot_read.h"
+#include "cluster/node/runner.h"
+#include "hub/base/clock.h"
+#include "hub/base/random.h"
+
+#define BODIES_MAX 131072
+#define BYTES_MAX  ((uint64_t)512 << 20)
+#define START_NS   (30 * HUB_SECOND) /* for the metastore to tell what it has */
+#define STOP_NS    (5 * HUB_SECOND)  /* for guests to end */
+#define DRAIN_NS   (10 * HUB_SECOND) /* for calls to end, in a stop in order */
+#define DISK_NS    (10 * HUB_SECOND)
+#define TURN_MS    10
+
+struct rapahub_node {
+    struct rapahub_host *host;
+    struct cluster_boot boot;
+    struct cluster_runner runner;
+    char *name, *folders;
+    bool booted, stopped;
+    uint64_t drained_ns; /* a stop goes on until then; 0: none does */
+    rapahub_on_done *on_stopped;
+    void *user;
+};
+
+/* ---- it opens ---- */
+
+static int check(const struct rapahub_node_options *options)
+{
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < sizeof options->reserved / sizeof *options->reserved; i++)
+        all |= options->reserved[i];
+    if (all != 0)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "`reserved` of the options of a node is set");
+    if (!options->data)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a node needs a data folder");
+    return options->guests_max > 255
+               ? rapahub_fail(RAPAHUB_EINVAL, "", "a node has at most 255 guests")
+               : 0;
+}
+
+static int nothing_of_pool(void *user, uint64_t pool, uint64_t revision,
+                           const struct cluster_record_pool *record)
+{
+    (void)user, (void)pool, (void)revision, (void)record;
+    return 0;
+}
+
+static int nothing_of_reading(void *user, uint64_t revision, uint64_t last)
+{
+    (void)user, (void)revision, (void)last;
+    return 0;
+}
+
+static int nothing_of_entry(void *user, const struct cluster_key *key, uint64_t revision,
+                            const struct cluster_entry *entry)
+{
+    (void)user, (void)key, (void)revision, (void)entry;
+    return 0;
+}
+
+static int nothing_of_operation(void *user, const struct cluster_key *key, uint64_t revision,
+                                const struct cluster_record_operation *record)
+{
+    (void)user, (void)key, (void)revision, (void)record;
+    return 0;
+}
+
+static int nothing_of_module(void *user, const struct cluster_key *key, uint64_t revision,
+                             const struct cluster_record_module *record)
+{
+    (void)user, (void)key, (void)revision, (void)record;
+    return 0;
+}
+
+/* The core reads the metastore by itself; this has the log continue where that is. */
+static const struct cluster_boot_read_visitor nothing = {
+    nothing_of_pool, nothing_of_reading, nothing_of_entry, nothing_of_operation, nothing_of_module};
+
+static int boot(struct rapahub_node *node, const struct rapahub_node_options *options)
+{
+    static const struct cluster_metastore_end *const ends[] = {&cluster_sqlite_end, NULL};
+    const struct cluster_boot_options how = {
+        .data = options->data, .name = node->name, .ends = ends, .lock_fd = options->lock_fd};
+    char path[PATH_MAX];
+    int status = cluster_boot_run(&how, &node->boot);
+
+    if (status < 0)
+        return status;
+    node->booted = true;
+    status = cluster_boot_read_all(&node->boot, &nothing, NULL);
+    if (status < 0)
+        return status;
+    if (!realpath(options->data, path))
+        return rapahub_fail(-errno, "", "%s: it has no absolute path", options->data);
+    return asprintf(&node->folders, "%s/pools", path) < 0
+               ? rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a node")
+               : 0;
+}
+
+static int make_base(struct rapahub_node *node)
+{
+    struct cluster_runner *runner = &node->runner;
+    const struct cluster_limits limits = CLUSTER_LIMITS_DEFAULT;
+    const struct cluster_store_thread_options disk = {.folder = &node->boot.folder,
+                                                      .log = &node->boot.wal,
+                                                      .machine_boot = node->boot.machine.boot};
+    int status =
+        cluster_core_create(&limits, node->boot.folder.node, hub_random_nonce(), &runner->core);
+
+    if (status == 0)
+        status = cluster_event_queue_create(&runner->events);
+    if (status == 0)
+        status = cluster_buffers_create(BODIES_MAX, BYTES_MAX, &runner->buffers);
+    if (status == 0)
+        status = cluster_pool_records_create(limits.pools, &runner->pools);
+    if (status == 0)
+        status = cluster_store_thread_start(&disk, &runner->disk);
+    return status;
+}
+
+static int make_containers(struct rapahub_node *node, const struct rapahub_node_options *options)
+{
+    struct cluster_runner *runner = &node->runner;
+    const struct cluster_container_rows_parts parts = {.host = node->host,
+                                                       .disk = runner->disk,
+                                                       .pools = runner->pools,
+                                                       .events = runner->events,
+                                                       .folders = node->folders,
+                                                       .node = node->boot.folder.node,
+                                                       .guests_max = options->guests_max,
+                                                       .on_container = options->on_container,
+                                                       .user = options->user};
+
+    return cluster_container_steps_create(&parts, &runner->steps);
+}
+
+static int make_services(struct rapahub_node *node)
+{
+    struct cluster_runner *runner = &node->runner;
+    const struct cluster_services_parts parts = {.host = node->host,
+                                                 .events = runner->events,
+                                                 .disk = runner->disk,
+                                                 .store = node->boot.store,
+                                                 .marker = node->boot.marker,
+                                                 .lists = {.core = runner->core,
+                                                           .pools = runner->pools,
+                                                           .name = node->name,
+                                                           .node = node->boot.folder.node,
+                                                           .boot = node->boot.folder.boot,
+                                                           .session = node->boot.session}};
+
+    return cluster_services_create(&parts, &runner->services);
+}
+
+static int make_router(struct rapahub_node *node)
+{
+    struct cluster_runner *runner = &node->runner;
+    const struct cluster_router_parts parts = {.host = node->host,
+                                               .events = runner->events,
+                                               .buffers = runner->buffers,
+                                               .pools = runner->pools,
+                                               .session = node->boot.session,
+                                               .node = node->boot.folder.node};
+
+    return cluster_router_create(&parts, &runner->router);
+}
+
+static int make(struct rapahub_node *node, const struct rapahub_node_options *options)
+{
+    int status = boot(node, options);
+
+    if (status == 0)
+        status = make_base(node);
+    if (status == 0)
+        status = make_containers(node, options);
+    if (status == 0)
+        status = make_services(node);
+    if (status == 0)
+        status = make_router(node);
+    return status == 0 ? cluster_runner_begin(&node->runner, START_NS) : status;
+}
+
+int rapahub_node_open(struct rapahub_host *host, const struct rapahub_node_options *options,
+                      struct rapahub_node **out)
+{
+    struct rapahub_node *node;
+    int status = check(options);
+
+    *out = NULL;
+    if (status < 0)
+        return status;
+    node = calloc(1, sizeof *node);
+    if (!node)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a node");
+    node->host = host;
+    node->runner.boot = &node->boot;
+    node->runner.epoll = node->runner.timer = -1;
+    node->name = strdup(options->name ? options->name : "node");
+    status =
+        node->name ? make(node, options) : rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a node");
+    if (status < 0) {
+        struct rapahub_diagnosis why = *rapahub_last_error();
+        char text[1024];
+
+        snprintf(text, sizeof text, "%s", why.text);
+        rapahub_node_close(node);
+        return rapahub_fail(status, why.rule, "%s", text);
+    }
+    *out = node;
+    return 0;
+}
+
+/* ---- its turns ---- */
+
+int rapahub_node_fd(const struct rapahub_node *node)
+{
+    return node->runner.epoll;
+}
+
+static void go_on_stopping(struct rapahub_node *node)
+{
+    rapahub_on_done *on_stopped = node->on_stopped;
+
+    if (!on_stopped ||
+        (cluster_router_open(node->runner.router) > 0 && hub_clock_now() < node->drained_ns))
+        return;
+    node->on_stopped = NULL;
+    node->stopped = true;
+    on_stopped(node->user, 0, NULL);
+}
+
+int rapahub_node_dispatch(struct rapahub_node *node)
+{
+    int status = cluster_runner_turn(&node->runner);
+
+    if (status == 0)
+        go_on_stopping(node);
+    return status;
+}
+
+int rapahub_node_stop(struct rapahub_node *node, rapahub_on_done *on_done, void *user)
+{
+    const struct cluster_event wake = {.kind = CLUSTER_EVENT_TICK};
+
+    if (!on_done)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a stop without on_done");
+    if (node->on_stopped || node->stopped)
+        return rapahub_fail(RAPAHUB_ESTATE, "", "the node stops already");
+    node->on_stopped = on_done;
+    node->user = user;
+    node->drained_ns = hub_clock_after(DRAIN_NS);
+    node->runner.until_ns = node->drained_ns;
+    cluster_router_drain(node->runner.router);
+    return cluster_event_queue_add(node->runner.events, &wake);
+}
+
+/* ---- it closes ---- */
+
+/* How much of the node the host still has. */
+static uint32_t left_in_host(const struct cluster_runner *runner)
+{
+    return (runner->router ? cluster_router_runs(runner->router) : 0) +
+           (runner->steps ? cluster_container_steps_open(runner->steps) : 0);
+}
+
+/* Calls and steps in the host end with its guests, in turns of the host. */
+static void finish_in_host(const struct rapahub_node *node)
+{
+    uint64_t until = hub_clock_after(STOP_NS);
+
+    while (left_in_host(&node->runner) > 0 && hub_clock_now() < until)
+        if (rapahub_host_dispatch(node->host, TURN_MS) < 0)
+            return;
+}
+
+static void end_work(struct rapahub_node *node)
+{
+    struct cluster_runner *runner = &node->runner;
+
+    cluster_runner_end(runner); /* the core is told nothing more */
+    if (runner->services)
+        cluster_services_close(runner->services);
+    if (runner->router)
+        cluster_router_close(runner->router);
+    if (runner->steps)
+        cluster_container_steps_stop(runner->steps, STOP_NS);
+    finish_in_host(node);
+    cluster_store_thread_stop(runner->disk, true, hub_clock_after(DISK_NS));
+    if (node->booted && node->stopped && cluster_boot_end_session(&node->boot) < 0)
+        rapahub_clear_error(); /* its next life ends it */
+    if (node->booted)
+        cluster_boot_close(&node->boot);
+    cluster_map_watch_end(&runner->watch);
+}
+
+void rapahub_node_close(struct rapahub_node *node)
+{
+    struct cluster_runner *runner;
+
+    if (!node)
+        return;
+    runner = &node->runner;
+    end_work(node);
+    if (left_in_host(runner) > 0) {
+        rapahub_log(RAPAHUB_LOG_ERROR, "node",
+                    "calls of the node are still open in its host: its memory is left");
+        return;
+    }
+    cluster_services_release(&runner->services);
+    cluster_router_release(&runner->router);
+    cluster_container_steps_release(&runner->steps);
+    cluster_pool_records_release(&runner->pools);
+    cluster_buffers_release(&runner->buffers);
+    cluster_event_queue_release(&runner->events);
+    cluster_core_release(&runner->core);
+    free(node->folders);
+    free(node->name);
+    free(node);
+}

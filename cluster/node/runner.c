@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/node/runner.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+#include <rapahub/log.h>
+
+#include "cluster/core/dispatch.h"
+#include "hub/base/check.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+
+#define EVENTS_MAX 4096 /* that are told in one turn */
+#define WAIT_MS    1000
+
+/* ---- effects ---- */
+
+static void set_timer(struct cluster_runner *runner, const struct cluster_effect *effect)
+{
+    runner->timer_ns = effect->at_ns;
+}
+
+static void read_map(struct cluster_runner *runner, const struct cluster_effect *effect)
+{
+    (void)effect;
+    cluster_map_reading_begin(&runner->reading);
+}
+
+static void run_call(struct cluster_runner *runner, const struct cluster_effect *effect)
+{
+    cluster_router_run(runner->router, effect);
+}
+
+static void tell_each(struct cluster_runner *runner, const struct cluster_effect *effect)
+{
+    cluster_router_each(runner->router, effect);
+}
+
+static void answer_call(struct cluster_runner *runner, const struct cluster_effect *effect)
+{
+    cluster_router_answer(runner->router, effect);
+}
+
+static void drop_body(struct cluster_runner *runner, const struct cluster_effect *effect)
+{
+    cluster_buffers_drop(runner->buffers, effect->payload);
+}
+
+static void tell_stored(struct cluster_runner *runner, uint64_t id, int status, uint64_t revision)
+{
+    const struct cluster_event event = {
+        .kind = CLUSTER_EVENT_STORE, .id = id, .status = status, .revision = revision};
+
+    if (cluster_event_queue_add(runner->events, &event) < 0)
+        runner->failure = RAPAHUB_ENOMEM;
+}
+
+struct stored {
+    struct cluster_runner *runner;
+    uint64_t id;
+};
+
+static void on_stored(void *user, int status, uint64_t rev, const struct cluster_pair *gets,
+                      size_t count)
+{
+    OWN(hub_memory) struct stored *stored = user;
+
+    (void)gets;
+    (void)count;
+    tell_stored(stored->runner, stored->id, status, rev);
+}
+
+static void store(struct cluster_runner *runner, const struct cluster_effect *effect)
+{
+    struct stored *stored = malloc(sizeof *stored);
+
+    if (stored) {
+        *stored = (struct stored){runner, effect->id};
+        if (cluster_marker_submit(runner->boot->marker, effect->txn, on_stored, stored) == 0)
+            return;
+    }
+    free(stored);
+    rapahub_clear_error();
+    tell_stored(runner, effect->id, CLUSTER_TXN_NOT_APPLIED, 0);
+}
+
+static void begin_container(struct cluster_runner *runner, const struct cluster_effect *effect)
+{
+    cluster_container_steps_begin(runner->steps, effect);
+}
+
+static void hold_container(struct cluster_runner *runner, const struct cluster_effect *effect)
+{
+    cluster_container_steps_hold(runner->steps, effect, effect->kind == CLUSTER_EFFECT_HOLD);
+}
+
+static void remove_container(struct cluster_runner *runner, const struct cluster_effect *effect)
+{
+    cluster_container_steps_remove(runner->steps, effect);
+}
+
+static void end_order(struct cluster_runner *runner, const struct cluster_effect *effect)
+{
+    cluster_services_ordered(runner->services, effect);
+}
+
+static void (*const carry_out[CLUSTER_EFFECT_KINDS])(struct cluster_runner *runner,
+                                                     const struct cluster_effect *effect) = {
+    [CLUSTER_EFFECT_TIMER] = set_timer,
+    [CLUSTER_EFFECT_RANGE] = read_map,
+    [CLUSTER_EFFECT_RUN] = run_call,
+    [CLUSTER_EFFECT_EACH] = tell_each,
+    [CLUSTER_EFFECT_ANSWER] = answer_call,
+    [CLUSTER_EFFECT_DROP] = drop_body,
+    [CLUSTER_EFFECT_TXN] = store,
+    [CLUSTER_EFFECT_BEGIN] = begin_container,
+    [CLUSTER_EFFECT_HOLD] = hold_container,
+    [CLUSTER_EFFECT_RELEASE] = hold_container,
+    [CLUSTER_EFFECT_REMOVE] = remove_container,
+    [CLUSTER_EFFECT_ORDERED] = end_order};
+
+/* ---- events ---- */
+
+static int set_alarm(struct cluster_runner *runner, uint64_t next_ns)
+{
+    uint64_t at_ns = runner->timer_ns < next_ns ? runner->timer_ns : next_ns;
+    struct itimerspec when = {{0, 0}, {0, 0}};
+
+    if (runner->until_ns > hub_clock_now() && runner->until_ns < at_ns)
+        at_ns = runner->until_ns;
+    if (at_ns != HUB_NEVER)
+        when.it_value = hub_clock_timespec(at_ns > 0 ? at_ns : 1);
+    return timerfd_settime(runner->timer, TFD_TIMER_ABSTIME, &when, NULL) < 0
+               ? rapahub_fail(-errno, "", "the timer of the node cannot be set")
+               : 0;
+}
+
+/* Reads the value of a key, which an event of the metastore has as its body. */
+static int read_value(struct cluster_runner *runner, struct cluster_event *event,
+                      struct cluster_record *record)
+{
+    const struct rapahub_bytes value = event->body.bytes;
+    int status = 0;
+
+    event->body = (struct cluster_payload_body){.number = 0};
+    if (event->kind == CLUSTER_EVENT_DELTA) {
+        event->delta = value;
+    } else if (event->kind == CLUSTER_EVENT_POOL && value.size > 0) {
+        status = cluster_pool_records_put(runner->pools, event->pool, value);
+        if (status == 0)
+            event->record = &cluster_pool_records_find(runner->pools, event->pool)->record;
+    } else if (event->kind == CLUSTER_EVENT_ENTRY) {
+        status = cluster_record_read(CLUSTER_KEY_ENTRY, value, record);
+        event->entry = &record->entry;
+    } else if (event->kind == CLUSTER_EVENT_OPERATION) {
+        status = cluster_record_read(CLUSTER_KEY_OPERATION, value, record);
+        event->operation = &record->operation;
+    } else if (event->kind == CLUSTER_EVENT_NEXT_POOL) {
+        status = cluster_record_read(CLUSTER_KEY_NEXT_POOL, value, record);
+        event->number = record->counter.next;
+    }
+    return status;
+}
+
+static bool is_of_metastore(uint8_t kind)
+{
+    return kind == CLUSTER_EVENT_DELTA || kind == CLUSTER_EVENT_POOL ||
+           kind == CLUSTER_EVENT_ENTRY || kind == CLUSTER_EVENT_OPERATION ||
+           kind == CLUSTER_EVENT_NEXT_POOL;
+}
+
+/* The asker hears of a refusal. All other events are refused because their thing has ended. */
+static void refuse(struct cluster_runner *runner, const struct cluster_event *event, int status)
+{
+    if (event->kind == CLUSTER_EVENT_CALL)
+        cluster_router_refused(runner->router, event->call, status);
+    else if (event->kind == CLUSTER_EVENT_ORDER)
+        cluster_services_refused(runner->services, event->order->number, status);
+    else
+        rapahub_log(RAPAHUB_LOG_DEBUG, "node", "the core refuses an event of kind %u: %s",
+                    event->kind, rapahub_last_error()->text);
+}
+
+/* The core has all that the metastore had, and may act. */
+static int start(struct cluster_runner *runner)
+{
+    const struct cluster_event started = {.kind = CLUSTER_EVENT_STARTED,
+                                          .session = runner->boot->session,
+                                          .boot = runner->boot->folder.boot,
+                                          .generation = runner->boot->generation};
+
+    runner->started = true;
+    return cluster_event_queue_add(runner->events, &started);
+}
+
+static int tell(struct cluster_runner *runner, const struct cluster_event *from)
+{
+    struct cluster_event event = *from;
+    struct cluster_record record;
+    int status = is_of_metastore(event.kind) ? read_value(runner, &event, &record) : 0;
+
+    if (status < 0)
+        return status;
+    event.now_ns = hub_clock_now();
+    status = cluster_core_step(runner->core, &event, runner->effects);
+    if (status < 0)
+        refuse(runner, &event, status);
+    for (uint32_t i = 0; i < runner->effects->count; i++) {
+        const struct cluster_effect *effect = &runner->effects->effects[i];
+
+        CHECK(effect->kind < CLUSTER_EFFECT_KINDS && carry_out[effect->kind]);
+        carry_out[effect->kind](runner, effect);
+    }
+    if (event.kind == CLUSTER_EVENT_POOL && !event.record)
+        cluster_pool_records_remove(runner->pools, event.pool);
+    return event.kind == CLUSTER_EVENT_READ && event.status == 0 && !runner->started ? start(runner)
+                                                                                     : 0;
+}
+
+static int tell_all(struct cluster_runner *runner)
+{
+    const struct cluster_event *event;
+    int status = 0;
+
+    if (runner->busy)
+        return 0;
+    runner->busy = true;
+    for (unsigned i = 0; status == 0 && i < EVENTS_MAX; i++) {
+        event = cluster_event_queue_take(runner->events);
+        if (!event)
+            break;
+        status = tell(runner, event);
+        cluster_event_queue_done(runner->events);
+    }
+    while (status == 0 && runner->timer_ns <= hub_clock_now()) {
+        runner->timer_ns = HUB_NEVER;
+        status = tell(runner, &(struct cluster_event){.kind = CLUSTER_EVENT_TICK});
+    }
+    runner->busy = false;
+    return status;
+}
+
+/* In a callback of the host: an event of a call is told at once. A caller that takes turns of the
+ * host alone, as its owner does, gets its answer so. The rest of the turn follows. */
+static void tell_urgent(void *user)
+{
+    struct cluster_runner *runner = user;
+    uint64_t before_ns = runner->timer_ns;
+    int status = runner->failure == 0 ? tell_all(runner) : 0;
+
+    if (status == 0 && runner->timer_ns < before_ns)
+        status = set_alarm(runner, runner->timer_ns);
+    if (status < 0)
+        runner->failure = status;
+}
+
+static const struct cluster_event_queue_hooks hooks = {tell_urgent};
+
+/* ---- a snapshot of the map ---- */
+
+static void on_snapshot(void *user, struct cluster_disk_result *result)
+{
+    (void)user;
+    if (result->status < 0)
+        rapahub_log(RAPAHUB_LOG_WARN, "node", "no snapshot of the map: %s", result->text);
+}
+
+static void write_snapshot(struct cluster_runner *runner)
+{
+    const struct cluster_dispatch *parts = cluster_core_parts(runner->core);
+    uint32_t count = cluster_address_map_count(parts->map), place = 0, at = 0;
+    struct cluster_delta_change *entries = calloc(count > 0 ? count : 1, sizeof *entries);
+    const struct cluster_address *address;
+
+    runner->watch.wants_snapshot = false;
+    if (!entries)
+        return;
+    while (at < count && (address = cluster_address_map_after(parts->map, &place)))
+        entries[at++] = (struct cluster_delta_change){
+            .pool = address->pool, .container = address->container, .entry = address->entry};
+    if (cluster_store_thread_snapshot(
+            runner->disk, &(struct cluster_disk_entries){parts->catch_up.revision, entries, at},
+            on_snapshot, NULL) < 0) {
+        rapahub_clear_error(); /* it is asked for again with the next delta */
+        free(entries);
+    }
+}
+
+/* ---- turns ---- */
+
+static uint64_t least(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
+static int step_parts(struct cluster_runner *runner, uint64_t *next_ns)
+{
+    uint64_t now_ns = hub_clock_now(), store_ns = HUB_NEVER, marker_ns = HUB_NEVER;
+    int status = cluster_metastore_step(runner->boot->store, now_ns, &store_ns);
+
+    if (status < 0)
+        return status;
+    cluster_marker_step(runner->boot->marker, now_ns, &marker_ns);
+    status = cluster_store_thread_step(runner->disk);
+    *next_ns = least(store_ns, marker_ns);
+    *next_ns = least(*next_ns, cluster_container_steps_step(runner->steps, now_ns));
+    *next_ns = least(*next_ns, cluster_services_step(runner->services, now_ns));
+    return status;
+}
+
+int cluster_runner_turn(struct cluster_runner *runner)
+{
+    uint64_t next_ns = HUB_NEVER, count;
+    int status = step_parts(runner, &next_ns);
+
+    if (read(runner->timer, &count, sizeof count) < 0) {
+        /* it has not rung */
+    }
+    if (status == 0)
+        status = tell_all(runner);
+    if (status < 0)
+        return status;
+    if (runner->failure < 0 || runner->watch.lost)
+        return rapahub_fail(RAPAHUB_EIO, "", "the node does not follow its metastore any more");
+    if (runner->watch.wants_snapshot)
+        write_snapshot(runner);
+    return set_alarm(runner, next_ns);
+}
+
+static int gather(const struct cluster_runner *runner)
+{
+    const int fds[] = {
+        cluster_event_queue_fd(runner->events), cluster_metastore_fd(runner->boot->store),
+        cluster_store_thread_fd(runner->disk),  cluster_container_steps_fd(runner->steps),
+        cluster_services_fd(runner->services),  runner->timer};
+
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
+        struct epoll_event event = {.events = EPOLLIN};
+
+        if (epoll_ctl(runner->epoll, EPOLL_CTL_ADD, fds[i], &event) < 0)
+            return rapahub_fail(-errno, "", "the descriptors of the node cannot be gathered");
+    }
+    return 0;
+}
+
+static int open_descriptors(struct cluster_runner *runner)
+{
+    runner->timer_ns = HUB_NEVER;
+    runner->epoll = epoll_create1(EPOLL_CLOEXEC);
+    runner->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    runner->effects = calloc(1, sizeof *runner->effects);
+    if (runner->epoll < 0 || runner->timer < 0)
+        return rapahub_fail(RAPAHUB_EMFILE, "", "no descriptor for the node");
+    if (!runner->effects)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the node");
+    cluster_event_queue_set(runner->events, &hooks, runner);
+    return gather(runner);
+}
+
+/* A call that came before would find no pool. */
+static int wait_for_map(struct cluster_runner *runner, uint64_t deadline_ns)
+{
+    int status = cluster_runner_turn(runner);
+
+    while (status == 0 && !runner->started) {
+        struct epoll_event event;
+
+        if (hub_clock_left(deadline_ns) == 0)
+            return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "the metastore does not answer");
+        if (epoll_wait(runner->epoll, &event, 1, hub_clock_left_ms(deadline_ns, WAIT_MS)) < 0 &&
+            errno != EINTR)
+            return rapahub_fail(-errno, "", "the descriptors of the node cannot be polled");
+        status = cluster_runner_turn(runner);
+    }
+    return status;
+}
+
+int cluster_runner_begin(struct cluster_runner *runner, uint64_t timeout_ns)
+{
+    const struct cluster_event tick = {.kind = CLUSTER_EVENT_TICK};
+    int status = open_descriptors(runner);
+
+    if (status == 0)
+        status = cluster_event_queue_add(runner->events, &tick);
+    if (status < 0)
+        return status;
+    cluster_map_reading_init(&runner->reading, runner->boot->store, runner->events);
+    cluster_map_watch_init(&runner->watch, runner->boot->store, runner->disk, runner->events);
+    status = cluster_map_watch_begin(&runner->watch, runner->boot->revision, runner->boot->last);
+    return status == 0 ? wait_for_map(runner, hub_clock_after(timeout_ns)) : status;
+}
+
+void cluster_runner_end(struct cluster_runner *runner)
+{
+    if (runner->events)
+        cluster_event_queue_set(runner->events, NULL, NULL);
+    hub_fd_release(&runner->epoll);
+    hub_fd_release(&runner->timer);
+    free(runner->effects);
+    runner->effects = NULL;
+}

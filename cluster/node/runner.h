@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* runner: the turns of a node. Events are told to the core, in order, and its effects are carried
+ * out. No turn waits: all that the node waits for is in one descriptor. Owner.
+ */
+#ifndef CLUSTER_NODE_RUNNER_H
+#define CLUSTER_NODE_RUNNER_H
+
+#include "cluster/core/core.h"
+#include "cluster/node/base/buffers.h"
+#include "cluster/node/base/event_queue.h"
+#include "cluster/node/base/pool_records.h"
+#include "cluster/node/boot/boot.h"
+#include "cluster/node/calls/router.h"
+#include "cluster/node/disk/store_thread.h"
+#include "cluster/node/guests/container_steps.h"
+#include "cluster/node/map/map_reading.h"
+#include "cluster/node/map/map_watch.h"
+#include "cluster/node/services/services.h"
+
+struct cluster_runner { /* its maker sets what is not NULL here, and releases it */
+    struct cluster_boot *boot;
+    struct cluster_core *core;
+    struct cluster_event_queue *events;
+    struct cluster_buffers *buffers;
+    struct cluster_pool_records *pools;
+    struct cluster_store_thread *disk;
+    struct cluster_router *router;
+    struct cluster_container_steps *steps;
+    struct cluster_services *services;
+    struct cluster_map_reading reading;
+    struct cluster_map_watch watch;
+    int epoll, timer;
+    uint64_t timer_ns; /* when the core wants a step; HUB_NEVER: at no time */
+    uint64_t until_ns; /* another time at which a turn is wanted; 0: none */
+    bool started;
+    bool busy;   /* events are being told */
+    int failure; /* a record of the metastore is not sound */
+    struct cluster_effects *effects;
+};
+
+/* Gathers the descriptors, and begins: the core reads its map. Waits until it has that, but no
+ * longer than this: -ETIMEDOUT. */
+int cluster_runner_begin(struct cluster_runner *runner, uint64_t timeout_ns);
+
+/* Takes a turn. A failure: the node serves no more. */
+int cluster_runner_turn(struct cluster_runner *runner);
+
+void cluster_runner_end(struct cluster_runner *runner);
+
+#endif
