@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/daemon/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "host/config/suggest.h"
+#include "host/config/units.h"
+
+#define AT(member) offsetof(struct daemon_settings, member)
+
+/* Path, type, member, how its value is called, text for people, and more. */
+#define KEY(path_, type_, member_, what_, ...)                                                \
+    {                                                                                         \
+        .path = path_, .type = DAEMON_SETTINGS_##type_, .offset = AT(member_), .what = what_, \
+        .text = __VA_ARGS__                                                                   \
+    }
+
+const struct daemon_settings_key daemon_settings_keys[DAEMON_SETTINGS_KEYS + 1] = {
+    KEY("data", FOLDER, data, "DIR",
+        "the folder of all that is kept (root: /var/lib/rapahub; else "
+        "$XDG_STATE_HOME/rapahub, ~/.local/state/rapahub)"),
+    KEY("run", FOLDER, run, "DIR",
+        "the folder of the sockets (root, or with a group: /run/rapahub; else "
+        "$XDG_RUNTIME_DIR/rapahub, /dev/shm/rapahub-UID)"),
+    KEY("name", NAME, name, "NAME", "of the node and of its sockets", .fallback = "node"),
+    KEY("group", GROUP_ROLE, group, "GROUP[:ROLE]",
+        "whose members may use the sockets, as viewer, operator or admin (none; as viewer)",
+        .second = AT(members)),
+    KEY("stop_timeout", SPAN, stop_timeout_ns, "DUR",
+        "the longest an end in order may take; then all is ended at once", .fallback = "60s"),
+    KEY("log.level", LEVEL, level, "LEVEL", "error, warn, info or debug", .fallback = "info"),
+    KEY("warden.reset_after", SPAN, reset_after_ns, "DUR",
+        "a daemon that was ready for so long is started again at once; an earlier death counts",
+        .fallback = "10s"),
+    KEY("warden.budget", BUDGET, deaths_max, "N/DUR",
+        "so many deaths that count within this time are an alarm", .second = AT(period_ns),
+        .fallback = "5/60s"),
+    KEY("warden.backoff.initial", SPAN, backoff_initial_ns, "DUR",
+        "the delay after the second death that counts; it doubles", .fallback = "100ms"),
+    KEY("warden.backoff.max", SPAN, backoff_max_ns, "DUR", "the longest, and that after an alarm",
+        .fallback = "5s"),
+    KEY("limits.guests", COUNT, guests, "N", "processes of guests", .fallback = "255", .max = 255),
+    KEY("limits.payload", SMALL_SIZE, payload, "SIZE", "bytes of a message (1M)"),
+    KEY("limits.slot", SMALL_SIZE, slot, "SIZE", "bytes of the smallest slots (4K)"),
+    KEY("limits.slots", COUNT, slots, "N", "of those, for each guest (64)", .max = 65536),
+    KEY("limits.ring", COUNT, ring, "N", "entries of a ring, a power of two (256)", .max = 65536),
+    KEY("limits.memory", SIZE, memory, "SIZE", "bytes of slots of all sizes (256M)"),
+    KEY("cgroup", FOLDER, cgroup, "DIR",
+        "a cgroup v2 without processes, for those of the guests (the own one)"),
+    {0}};
+
+static const char *const examples[] = {
+    [DAEMON_SETTINGS_FOLDER] = "a folder",
+    [DAEMON_SETTINGS_NAME] = "a name of at most 63 letters, digits, '-', '_' and '.'",
+    [DAEMON_SETTINGS_GROUP_ROLE] = "GROUP, GROUP:viewer, GROUP:operator or GROUP:admin",
+    [DAEMON_SETTINGS_SPAN] = "a duration, as 30s",
+    [DAEMON_SETTINGS_BUDGET] = "a budget, as 5/60s",
+    [DAEMON_SETTINGS_COUNT] = "a whole number",
+    [DAEMON_SETTINGS_SIZE] = "a size, as 64M",
+    [DAEMON_SETTINGS_SMALL_SIZE] = "a size below 4G, as 64K",
+    [DAEMON_SETTINGS_LEVEL] = "error, warn, info or debug"};
+
+const char *daemon_settings_example(enum daemon_settings_type type)
+{
+    return examples[type];
+}
+
+/* ---- values ---- */
+
+static bool parse_name(const char *text)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789-_.";
+    size_t size = strlen(text);
+
+    return size > 0 && size < 64 && text[0] != '.' && text[0] != '-' &&
+           strspn(text, allowed) == size;
+}
+
+static bool parse_role(const char *word, enum rapahub_control_role *out)
+{
+    static const char *const roles[] = {[RAPAHUB_CONTROL_VIEWER] = "viewer",
+                                        [RAPAHUB_CONTROL_OPERATOR] = "operator",
+                                        [RAPAHUB_CONTROL_ADMIN] = "admin"};
+
+    for (unsigned i = 0; i < sizeof roles / sizeof *roles; i++) {
+        if (strcmp(roles[i], word) != 0)
+            continue;
+        *out = (enum rapahub_control_role)i;
+        return true;
+    }
+    return false;
+}
+
+static bool parse_group(const char *text, struct daemon_settings_group *out)
+{
+    const char *colon = strchr(text, ':');
+    size_t size = colon ? (size_t)(colon - text) : strlen(text);
+
+    if (size == 0 || size >= sizeof out->name)
+        return false;
+    *out = (struct daemon_settings_group){.role = RAPAHUB_CONTROL_VIEWER};
+    memcpy(out->name, text, size);
+    return !colon || parse_role(colon + 1, &out->role);
+}
+
+static bool parse_level(const char *text, enum rapahub_log_level *out)
+{
+    for (unsigned level = RAPAHUB_LOG_ERROR; level <= RAPAHUB_LOG_DEBUG; level++) {
+        if (strcmp(rapahub_log_level_name((enum rapahub_log_level)level), text) != 0)
+            continue;
+        *out = (enum rapahub_log_level)level;
+        return true;
+    }
+    return false;
+}
+
+static bool parse_small(bool is_size, const char *text, uint32_t max, uint32_t *out)
+{
+    uint64_t value;
+    int r = is_size ? config_units_size(text, &value) : config_units_count(text, &value);
+
+    if (r < 0 || value == 0 || value > max)
+        return false;
+    *out = (uint32_t)value;
+    return true;
+}
+
+static bool parse_budget(const char *text, uint32_t *count, uint64_t *period_ns)
+{
+    int32_t value;
+
+    if (config_units_budget(text, &value, period_ns) < 0 || value < 1 || *period_ns == 0)
+        return false;
+    *count = (uint32_t)value;
+    return true;
+}
+
+static bool parse_number(const struct daemon_settings_key *key, const char *text, void *to,
+                         void *second)
+{
+    switch (key->type) {
+    case DAEMON_SETTINGS_SPAN:
+        return config_units_span(text, to) == 0 && *(uint64_t *)to > 0;
+    case DAEMON_SETTINGS_SIZE:
+        return config_units_size(text, to) == 0 && *(uint64_t *)to > 0;
+    case DAEMON_SETTINGS_BUDGET:
+        return parse_budget(text, to, second);
+    case DAEMON_SETTINGS_COUNT:
+        return parse_small(false, text, key->max, to);
+    default:
+        return parse_small(true, text, UINT32_MAX, to);
+    }
+}
+
+/* Texts stay where they are. */
+static bool parse(const struct daemon_settings_key *key, const char *text,
+                  struct daemon_settings *settings)
+{
+    char *to = (char *)settings + key->offset, *second = (char *)settings + key->second;
+    bool is_text = key->type <= DAEMON_SETTINGS_GROUP_ROLE;
+
+    if (key->type == DAEMON_SETTINGS_LEVEL)
+        return parse_level(text, (void *)to);
+    if (!is_text)
+        return parse_number(key, text, to, second);
+    if ((key->type == DAEMON_SETTINGS_FOLDER && !text[0]) ||
+        (key->type == DAEMON_SETTINGS_NAME && !parse_name(text)) ||
+        (key->type == DAEMON_SETTINGS_GROUP_ROLE && !parse_group(text, (void *)second)))
+        return false;
+    memcpy(to, &text, sizeof text);
+    return true;
+}
+
+void daemon_settings_init(struct daemon_settings *settings)
+{
+    *settings = (struct daemon_settings){0};
+    for (unsigned i = 0; i < DAEMON_SETTINGS_KEYS; i++)
+        if (daemon_settings_keys[i].fallback)
+            (void)parse(&daemon_settings_keys[i], daemon_settings_keys[i].fallback, settings);
+}
+
+void daemon_settings_fini(struct daemon_settings *settings)
+{
+    for (unsigned i = 0; i < DAEMON_SETTINGS_KEYS; i++)
+        free(settings->given[i]);
+    *settings = (struct daemon_settings){0};
+}
+
+/* A value that is refused leaves the one before. */
+int daemon_settings_set(struct daemon_settings *settings, unsigned key, const char *text)
+{
+    const struct daemon_settings_key *row = &daemon_settings_keys[key];
+    struct daemon_settings changed = *settings;
+    char *copy = strdup(text);
+
+    if (!copy)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the settings");
+    if (!parse(row, copy, &changed)) {
+        free(copy);
+        if (row->type == DAEMON_SETTINGS_COUNT)
+            return rapahub_fail(RAPAHUB_ECONFIG, "", "'%.100s' is no whole number from 1 to %u",
+                                text, row->max);
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "'%.100s' is not %s", text, examples[row->type]);
+    }
+    free(settings->given[key]);
+    changed.given[key] = copy;
+    *settings = changed;
+    return 0;
+}
+
+int daemon_settings_check(const struct daemon_settings *settings)
+{
+    if (settings->backoff_initial_ns > settings->backoff_max_ns)
+        return rapahub_fail(RAPAHUB_ECONFIG, "",
+                            "warden.backoff.initial (%s) is longer than warden.backoff.max (%s)",
+                            SPAN_TEXT(settings->backoff_initial_ns),
+                            SPAN_TEXT(settings->backoff_max_ns));
+    return 0;
+}
+
+/* ---- names ---- */
+
+const char *daemon_settings_option(unsigned key, char to[DAEMON_SETTINGS_WORD])
+{
+    snprintf(to, DAEMON_SETTINGS_WORD, "%s", daemon_settings_keys[key].path);
+    for (char *at = to; *at; at++)
+        if (*at == '.' || *at == '_')
+            *at = '-';
+    return to;
+}
+
+int daemon_settings_find(const char *path)
+{
+    for (int i = 0; daemon_settings_keys[i].path; i++)
+        if (strcmp(daemon_settings_keys[i].path, path) == 0)
+            return i;
+    return -1;
+}
+
+int daemon_settings_find_option(const char *option)
+{
+    char name[DAEMON_SETTINGS_WORD];
+
+    for (int i = 0; daemon_settings_keys[i].path; i++)
+        if (strcmp(daemon_settings_option((unsigned)i, name), option) == 0)
+            return i;
+    return -1;
+}
+
+bool daemon_settings_is_group(const char *path)
+{
+    size_t size = strlen(path);
+
+    for (unsigned i = 0; daemon_settings_keys[i].path; i++)
+        if (strncmp(daemon_settings_keys[i].path, path, size) == 0 &&
+            daemon_settings_keys[i].path[size] == '.')
+            return true;
+    return false;
+}
+
+/* The candidate lives in `to` as long as it is the best. */
+static void consider(struct config_suggest *suggest, const char *candidate,
+                     char to[DAEMON_SETTINGS_WORD])
+{
+    config_suggest_consider(suggest, candidate);
+    if (suggest->nearest == candidate) {
+        snprintf(to, DAEMON_SETTINGS_WORD, "%s", candidate);
+        suggest->nearest = to;
+    }
+}
+
+const char *daemon_settings_suggest(const char *before, const char *word,
+                                    char to[DAEMON_SETTINGS_WORD])
+{
+    struct config_suggest suggest = {word, NULL, CONFIG_SUGGEST_FAR};
+    size_t size = strlen(before);
+
+    for (unsigned i = 0; daemon_settings_keys[i].path; i++) {
+        const char *rest = daemon_settings_keys[i].path + size;
+        char candidate[DAEMON_SETTINGS_WORD];
+
+        if (strncmp(daemon_settings_keys[i].path, before, size) != 0)
+            continue;
+        snprintf(candidate, sizeof candidate, "%.*s", (int)strcspn(rest, "."), rest);
+        consider(&suggest, candidate, to);
+    }
+    return suggest.nearest;
+}
+
+const char *daemon_settings_suggest_option(const char *word, char to[DAEMON_SETTINGS_WORD])
+{
+    static const char *const others[] = {"config", "check", "help", "version"};
+    struct config_suggest suggest = {word, NULL, CONFIG_SUGGEST_FAR};
+    char candidate[DAEMON_SETTINGS_WORD];
+
+    for (unsigned i = 0; daemon_settings_keys[i].path; i++)
+        consider(&suggest, daemon_settings_option(i, candidate), to);
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
+        consider(&suggest, others[i], to);
+    return suggest.nearest;
+}
