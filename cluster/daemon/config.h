@@ -21,7 +21,7 @@ bool daemon_config_find(const struct daemon_config_places *places, char to[DAEMO
 
 /* Sets each key of the file that is not given yet: an option goes before it. RAPAHUB_ECONFIG says
  * what is wrong, with line and column, and `quote` shows the line; "" where there is none to show.
- * RAPAHUB_ENOTSUP: this program was built without libfyaml. */
+ * RAPAHUB_ENOTSUP: this program was built without libfyaml. r[impl exp.config] */
 int daemon_config_read(const char *path, struct daemon_settings *settings,
                        char quote[DAEMON_CONFIG_QUOTE]);
 

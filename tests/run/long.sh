@@ -54,6 +54,8 @@ long_tests() {
     RAPAHUB_TEST_ROUNDS=10000 step 'restart race' build/release/tests/test_integration_restart_race
     RAPAHUB_TEST_KILLS=1000 RAPAHUB_TEST_SEED=$RANDOM step 'clients of a node that is killed' \
         build/release/tests/test_unit_cluster-client_client_restarts
+    RAPAHUB_TEST_ROUNDS=100 step 'daemons killed' build/release/tests/test_cluster_warden
+    RAPAHUB_TEST_ROUNDS=10000 step 'wardens killed, races' build/release/tests/test_cluster_warden_ends
     RAPAHUB_TEST_ROUNDS=1000 step 'pending calls' build/release/tests/test_integration_pending
     RAPAHUB_TEST_SECONDS=60 step 'restart storm' build/release/tests/test_fault_restart_storm
     RAPAHUB_TEST_ROUNDS=40 step 'upgrades of kv' build/release/tests/test_integration_upgrade_kv

@@ -37,7 +37,7 @@ tests() {
     fi
     if built tsan; then
         run_tests tsan -j "$waiting" -L waits -L integration
-        run_tests tsan -j "$jobs" -L 'unit|integration' -LE waits
+        run_tests tsan -j "$jobs" -L 'unit|integration|cluster' -LE waits
     fi
     [ -z "$long" ] || long_tests
     say "$((SECONDS - start)) s; programs of the cluster: $cluster s"
