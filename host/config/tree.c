@@ -22,116 +22,10 @@ bool config_tree_is_file(const char *path)
 #include "host/config/module.h"
 #include "host/config/tree_check.h"
 #include "host/config/tree_keys.h"
-#include "host/config/tree_values.h"
-
-#define PATH_SIZE 4096
-#define KEY_SIZE  32
+#include "host/config/tree_map.h"
 
 /* Fails at a node of the file, by no rule of the specification. */
 #define FAIL(tree, at, ...) config_yaml_fail(&(tree)->yaml, at, "", __VA_ARGS__)
-
-/* ---- a map ---- */
-
-/* A map being read: of a node, or a group of its keys, as "backoff.". */
-struct reading {
-    struct config_tree *tree;
-    struct config_tree_node *to;
-    unsigned of;
-    const char *before;
-};
-
-static const char *shape_name(struct fy_node *value)
-{
-    switch (config_yaml_kind(value)) {
-    case CONFIG_YAML_LIST:
-        return "a list";
-    case CONFIG_YAML_MAP:
-        return "a map";
-    default:
-        return config_yaml_text(value)[0] ? "a text" : "nothing";
-    }
-}
-
-static const char *of_whom(unsigned of)
-{
-    if (of & (CONFIG_TREE_OF_FILE | CONFIG_TREE_OF_ITEM))
-        return "neither";
-    if (of == (CONFIG_TREE_OF_GUEST | CONFIG_TREE_OF_SUPERVISOR))
-        return "a guest or a supervisor";
-    return of == CONFIG_TREE_OF_GUEST ? "a guest" : "a supervisor";
-}
-
-static int refuse_key(const struct reading *reading, struct fy_node *key)
-{
-    const char *word = config_yaml_text(key);
-    unsigned others = (CONFIG_TREE_OF_GUEST | CONFIG_TREE_OF_SUPERVISOR) & ~reading->of;
-    char near[KEY_SIZE];
-    const char *nearest = config_tree_keys_suggest(reading->before, word, reading->of, near);
-
-    if (nearest)
-        return FAIL(reading->tree, key, "unknown key '%.100s', did you mean '%s'?", word, nearest);
-    if (!reading->before[0] && config_tree_keys_find(word, others, CONFIG_YAML_TEXT))
-        return FAIL(reading->tree, key, "'%.100s' is a key of %s, and this is %s; move it", word,
-                    of_whom(others), of_whom(reading->of));
-    return FAIL(reading->tree, key, "unknown key '%.100s'; man rapahub-tree has those there are",
-                word);
-}
-
-/* Finds an earlier use of the same key. r[impl exp.config.limits] */
-static int check_duplicate(const struct reading *reading, struct fy_node *map, struct fy_node *key)
-{
-    struct config_yaml *yaml = &reading->tree->yaml;
-    struct config_yaml_pair first = config_yaml_find(map, config_yaml_text(key));
-
-    if (first.key == key)
-        return 0;
-    return config_yaml_fail(yaml, key, "", "'%.100s' is said in line %u already; take one away",
-                            config_yaml_text(key), config_yaml_line(yaml, first.key));
-}
-
-static int read_map(const struct reading *reading, struct fy_node *map);
-
-static int read_pair(const struct reading *reading, const struct config_yaml_pair *pair)
-{
-    enum config_yaml_kind shape = config_yaml_kind(pair->value);
-    struct config_yaml *yaml = &reading->tree->yaml;
-    char path[2 * KEY_SIZE], before[2 * KEY_SIZE + 1];
-    const struct config_tree_key *key;
-    bool group;
-
-    if ((size_t)snprintf(path, sizeof path, "%s%s", reading->before, config_yaml_text(pair->key)) >=
-        sizeof path)
-        return refuse_key(reading, pair->key);
-    key = config_tree_keys_find(path, reading->of, shape);
-    group = config_tree_keys_is_group(path, reading->of);
-    if (!key && !group)
-        return refuse_key(reading, pair->key);
-    if (group && shape == CONFIG_YAML_MAP) {
-        snprintf(before, sizeof before, "%s.", path);
-        return read_map(&(struct reading){reading->tree, reading->to, reading->of, before},
-                        pair->value);
-    }
-    if (!key || !config_tree_keys_fits(key->type, shape))
-        return config_yaml_fail(yaml, pair->value ? pair->value : pair->key, "",
-                                "%s: %s, where %s belongs", path, shape_name(pair->value),
-                                key ? config_tree_keys_example(key->type) : "a map of its keys");
-    return config_tree_values_set(reading->tree, reading->to, key,
-                                  pair->value ? pair->value : pair->key);
-}
-
-static int read_map(const struct reading *reading, struct fy_node *map)
-{
-    struct config_yaml_pair pair;
-    void *at = NULL;
-    int r = 0;
-
-    while (r == 0 && config_yaml_pair(map, &at, &pair)) {
-        r = check_duplicate(reading, map, pair.key);
-        if (r == 0)
-            r = read_pair(reading, &pair);
-    }
-    return r;
-}
 
 /* ---- guests and supervisors ---- */
 
@@ -206,7 +100,7 @@ static int read_guest(struct config_tree *tree, struct config_tree_node *parent,
     int r = add_node(tree, parent, map, false, &node);
 
     if (r == 0)
-        r = read_map(&(struct reading){tree, node, CONFIG_TREE_OF_GUEST, ""}, map);
+        r = config_tree_map_read(&tree->yaml, node, CONFIG_TREE_OF_GUEST, "", map);
     if (r == 0 && !node->module)
         r = FAIL(tree, map,
                  "a guest without a module; write module: FILE.so, or make it a "
@@ -236,10 +130,10 @@ static int read_child(struct config_tree *tree, struct config_tree_node *parent,
 
     if (config_yaml_kind(item) != CONFIG_YAML_MAP)
         return FAIL(tree, item, "children: %s, where a map with the keys of a guest belongs",
-                    shape_name(item));
+                    config_tree_map_shape(item));
     if (!config_yaml_find(item, "supervisor").key)
         return read_guest(tree, parent, item);
-    r = read_map(&(struct reading){tree, &inner, CONFIG_TREE_OF_ITEM, ""}, item);
+    r = config_tree_map_read(&tree->yaml, &inner, CONFIG_TREE_OF_ITEM, "", item);
     return r == 0 ? read_supervisor(tree, parent, inner.children) : r;
 }
 
@@ -268,7 +162,7 @@ static int read_supervisor(struct config_tree *tree, struct config_tree_node *pa
     int r = add_node(tree, parent, map, true, &node);
 
     if (r == 0)
-        r = read_map(&(struct reading){tree, node, CONFIG_TREE_OF_SUPERVISOR, ""}, map);
+        r = config_tree_map_read(&tree->yaml, node, CONFIG_TREE_OF_SUPERVISOR, "", map);
     if (r < 0)
         return r;
     if (!node->children)
@@ -292,8 +186,8 @@ static int read_tree(struct config_tree *tree)
 
     if (config_yaml_kind(root) != CONFIG_YAML_MAP)
         return FAIL(tree, root, "%s, where a map with the key supervisor belongs",
-                    shape_name(root));
-    r = read_map(&(struct reading){tree, &tree->file, CONFIG_TREE_OF_FILE, ""}, root);
+                    config_tree_map_shape(root));
+    r = config_tree_map_read(&tree->yaml, &tree->file, CONFIG_TREE_OF_FILE, "", root);
     if (r == 0 && !tree->file.children)
         r = FAIL(tree, root, "there is no supervisor; add the key supervisor");
     return r == 0 ? read_supervisor(tree, NULL, tree->file.children) : r;

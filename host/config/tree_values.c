@@ -376,7 +376,7 @@ static int set_node(const struct setting *s)
     return put(s, s->key->offset, &s->value, sizeof s->value);
 }
 
-int config_tree_values_set(struct config_tree *tree, struct config_tree_node *to,
+int config_tree_values_set(struct config_yaml *yaml, struct config_tree_node *to,
                            const struct config_tree_key *key, struct fy_node *value)
 {
 #define SETS(type, setter) [CONFIG_TREE_##type] = setter
@@ -389,7 +389,7 @@ int config_tree_values_set(struct config_tree *tree, struct config_tree_node *to
         SETS(TEXT, set_text),         SETS(TEXTS, set_texts),       SETS(NAMES, set_names),
         SETS(SIGNAL, set_signal),     SETS(EXITS, set_exits),       SETS(CLASSES, set_classes),
         SETS(CHILDREN, set_node),     SETS(SUPERVISOR, set_node)};
-    const struct setting setting = {&tree->yaml, to, key, value, config_yaml_text(value)};
+    const struct setting setting = {yaml, to, key, value, config_yaml_text(value)};
 
     return setters[key->type](&setting);
 }

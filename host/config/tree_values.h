@@ -6,7 +6,7 @@
 #include "host/config/tree_keys.h"
 
 /* Sets the option from a value. RAPAHUB_ECONFIG names the key and the values that it accepts. */
-int config_tree_values_set(struct config_tree *tree, struct config_tree_node *to,
+int config_tree_values_set(struct config_yaml *yaml, struct config_tree_node *to,
                            const struct config_tree_key *key, struct fy_node *value);
 
 #endif
