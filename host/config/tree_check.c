@@ -130,7 +130,7 @@ static struct fy_node *place_of(const struct config_tree_node *node, int code, c
 }
 
 /* A cycle is reported by the names of its children. */
-static int show_refusal(struct config_tree *tree, const struct config_tree_node *node, int code)
+static int show_refusal(struct config_yaml *yaml, const struct config_tree_node *node, int code)
 {
     const struct rapahub_diagnosis *last = rapahub_last_error();
     unsigned of = node->is_supervisor ? CONFIG_TREE_OF_SUPERVISOR : CONFIG_TREE_OF_GUEST;
@@ -141,8 +141,7 @@ static int show_refusal(struct config_tree *tree, const struct config_tree_node 
         snprintf(words.text, sizeof words.text, "%s", last->text);
     else
         config_tree_words_take(last->text, of, &words);
-    return config_yaml_fail(&tree->yaml, place_of(node, code, rule, &words), rule, "%s",
-                            words.text);
+    return config_yaml_fail(yaml, place_of(node, code, rule, &words), rule, "%s", words.text);
 }
 
 /* The host's own root stands above that of the file. */
@@ -163,7 +162,7 @@ static int plant(struct config_tree *tree, struct host_tree *planted, uint32_t *
 
         r = host_tree_add(planted, &plan, &places[i]);
         if (r < 0)
-            r = show_refusal(tree, node, r);
+            r = show_refusal(&tree->yaml, node, r);
     }
     return r;
 }
@@ -181,6 +180,32 @@ static int lint(struct config_tree *tree)
     if (planted.children)
         host_tree_fini(&planted);
     free(places);
+    return r;
+}
+
+/* The pure core asks nothing of a parent that restarts each child by itself. */
+static int plant_alone(struct host_tree *planted, const struct config_tree_node *guest)
+{
+    const struct rapahub_supervisor_options options = {.strategy = RAPAHUB_SIMPLE};
+    const struct host_tree_plan top = {.name = "", .parent = HOST_TREE_NONE, .group = &options};
+    struct host_tree_plan plan = {.name = guest->name, .how = &guest->how};
+    uint32_t place;
+    int r = host_tree_add(planted, &top, &plan.parent);
+
+    return r == 0 ? host_tree_add(planted, &plan, &place) : r;
+}
+
+int config_tree_check_guest(struct config_yaml *yaml, const struct config_tree_node *guest)
+{
+    struct host_tree planted = {0};
+    int r = host_tree_init(&planted, 2);
+
+    if (r < 0)
+        return r;
+    r = plant_alone(&planted, guest);
+    if (r < 0)
+        r = show_refusal(yaml, guest, r);
+    host_tree_fini(&planted);
     return r;
 }
 

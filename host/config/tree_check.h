@@ -9,4 +9,8 @@
 /* RAPAHUB_ECONFIG, with a rule of supervise.lint.* where it has one. */
 int config_tree_check(struct config_tree *tree);
 
+/* The same for the options of a single guest, which has no siblings: `at` is the map of its keys,
+ * `name` what messages call it. */
+int config_tree_check_guest(struct config_yaml *yaml, const struct config_tree_node *guest);
+
 #endif

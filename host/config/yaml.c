@@ -288,31 +288,46 @@ static int open_parser(struct config_yaml *yaml)
     return 0;
 }
 
-/* An error of the parser is reported once, and ends the stream. */
-static int parse(struct config_yaml *yaml)
+static int refuse_more(struct config_yaml *yaml, unsigned most, struct fy_document *more)
 {
-    struct fy_document *second = NULL;
-    struct fy_node *extra;
+    struct fy_node *root = fy_document_root(more);
+
+    if (most == 1)
+        return config_yaml_fail(yaml, root, "", "a second document; put it into a file of its own");
+    return config_yaml_fail(yaml, root, "", "more than %u documents; put this into another file",
+                            most);
+}
+
+/* An error of the parser is reported once, and ends the stream. */
+static int parse(struct config_yaml *yaml, unsigned most)
+{
+    struct fy_document *next = fy_parse_load_document(yaml->parser);
     int r = 0;
 
-    yaml->document = fy_parse_load_document(yaml->parser);
-    yaml->root = yaml->document ? fy_document_root(yaml->document) : NULL;
-    if (!fy_parser_get_stream_error(yaml->parser) && yaml->document)
-        second = fy_parse_load_document(yaml->parser);
+    while (next && yaml->count < most) {
+        yaml->documents[yaml->count++] = next;
+        next =
+            fy_parser_get_stream_error(yaml->parser) ? NULL : fy_parse_load_document(yaml->parser);
+    }
+    yaml->root = config_yaml_root(yaml, 0);
     if (fy_parser_get_stream_error(yaml->parser)) {
         const struct place place = place_of(last_error(yaml));
 
         r = fail_at(yaml, &place, "", place.text);
-    } else if (second) {
-        extra = fy_document_root(second);
-        r = config_yaml_fail(yaml, extra, "", "a second document; put it into a file of its own");
+    } else if (next) {
+        r = refuse_more(yaml, most, next);
     }
-    if (second)
-        fy_parse_document_destroy(yaml->parser, second);
+    if (next)
+        fy_parse_document_destroy(yaml->parser, next);
     return r;
 }
 
-int config_yaml_open(const char *path, struct config_yaml *out)
+struct fy_node *config_yaml_root(const struct config_yaml *yaml, unsigned index)
+{
+    return index < yaml->count ? fy_document_root(yaml->documents[index]) : NULL;
+}
+
+static int open_file(const char *path, unsigned most, struct config_yaml *out)
 {
     int r;
 
@@ -321,14 +336,26 @@ int config_yaml_open(const char *path, struct config_yaml *out)
     if (r == 0)
         r = open_parser(out);
     if (r == 0)
-        r = parse(out);
-    return r == 0 ? check(out, out->root, 0) : r;
+        r = parse(out, most);
+    for (unsigned i = 0; r == 0 && i < out->count; i++)
+        r = check(out, config_yaml_root(out, i), 0);
+    return r;
+}
+
+int config_yaml_open(const char *path, struct config_yaml *out)
+{
+    return open_file(path, 1, out);
+}
+
+int config_yaml_open_all(const char *path, struct config_yaml *out)
+{
+    return open_file(path, CONFIG_YAML_DOCUMENTS, out);
 }
 
 void config_yaml_close(struct config_yaml *yaml)
 {
-    if (yaml->document)
-        fy_parse_document_destroy(yaml->parser, yaml->document);
+    for (unsigned i = 0; i < yaml->count; i++)
+        fy_parse_document_destroy(yaml->parser, yaml->documents[i]);
     if (yaml->parser)
         fy_parser_destroy(yaml->parser);
     if (yaml->diag)

@@ -9,8 +9,9 @@
 
 #include <rapahub/export.h>
 
-#define CONFIG_YAML_SIZE  ((size_t)1 << 20) /* bytes of a file */
-#define CONFIG_YAML_DEPTH 32                /* lists and maps in each other */
+#define CONFIG_YAML_SIZE      ((size_t)1 << 20) /* bytes of a file */
+#define CONFIG_YAML_DEPTH     32                /* lists and maps in each other */
+#define CONFIG_YAML_DOCUMENTS 64                /* if a file may have several */
 
 /* Types of libfyaml. Nodes are valid as long as the file is open. */
 struct fy_node;
@@ -26,9 +27,10 @@ struct config_yaml {
     size_t size;
     struct fy_diag *diag;
     struct fy_parser *parser;
-    struct fy_document *document;
-    struct fy_node *root;
-    char quote[512]; /* the line of the last failure, and a caret below it */
+    struct fy_document *documents[CONFIG_YAML_DOCUMENTS];
+    unsigned count;       /* documents */
+    struct fy_node *root; /* the first document's */
+    char quote[512];      /* the line of the last failure, and a caret below it */
 };
 
 /* RAPAHUB_ECONFIG: no YAML, or more than the limits, or with aliases, tags, keys that are no text,
@@ -36,6 +38,11 @@ struct config_yaml {
  * r[impl exp.config.limits] */
 int config_yaml_open(const char *path, struct config_yaml *out);
 void config_yaml_close(struct config_yaml *yaml);
+
+/* The same for a file that may have several documents; the root of each, NULL after the last, and
+ * of one that is empty. */
+int config_yaml_open_all(const char *path, struct config_yaml *out);
+struct fy_node *config_yaml_root(const struct config_yaml *yaml, unsigned index);
 
 /* NULL, for a key without a value, is a text, "". */
 enum config_yaml_kind config_yaml_kind(struct fy_node *node);

@@ -45,6 +45,7 @@ def check_functions(root, findings):
 
 
 def check_page_of_command(name, section1, findings):
+    name = name.replace(" ", "-")
     page = section1.get(f"rapahub-{name}")
     if page is None:
         findings.add("docs/man", 1, f"there is no rapahub-{name}.1.scd")
