@@ -16,7 +16,6 @@
 #include "host/cli/target/target.h"
 #include "host/cli/target/values.h"
 #include "host/cli/text/json.h"
-#include "host/cli/text/terminal.h"
 #include "host/config/module.h"
 #include "host/config/units.h"
 #include "hub/base/own.h"
@@ -176,26 +175,6 @@ static int print_json(const struct calling *calling, const void *value)
                           MEMBER("duration_ns", answer->duration_ns));
 }
 
-static int print_text(const struct calling *calling, const void *value)
-{
-    OWN(hub_memory) char *text = NULL;
-
-    if (!value)
-        return 0;
-    /* A file or a pipe gets the bytes themselves: call codec.compress @a.log 3 > a.zst */
-    if (calling->signature->types[0]->kind == RAPAHUB_KIND_BYTES && !isatty(STDOUT_FILENO) &&
-        !calling->values.files.to_stdout) {
-        const struct rapahub_bytes *bytes = value;
-
-        fwrite(bytes->data, 1, bytes->size, stdout);
-        return 0;
-    }
-    text = hub_text_print(calling->signature->types[0], value);
-    if (!text)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the result");
-    return cli_terminal_print(output(calling), text);
-}
-
 static int print_result(struct calling *calling)
 {
     const struct rapahub_type *type = calling->signature->types[0];
@@ -210,7 +189,8 @@ static int print_result(struct calling *calling)
     r = cli_answer_value(&calling->answer, type, &value);
     if (r < 0)
         return r;
-    return cli_json_wanted(calling->cli) ? print_json(calling, value) : print_text(calling, value);
+    return cli_json_wanted(calling->cli) ? print_json(calling, value)
+                                         : cli_answer_print(type, value, output(calling));
 }
 
 static int reach(struct calling *calling)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/commands.h"
 
+#include "host/cli/call_options.h"
 #include "host/cli/command/help.h"
 #include "host/supervise/defaults.h"
 
@@ -26,25 +27,6 @@ static const struct cli_option build_options[] = {
     FLAG("release", "optimise (default: a debug build)"),
     VALUE(CHOICE, "sanitize", "S", "build with a sanitizer", .choices = "asan|tsan|ubsan"), END};
 
-#define DEFAULT(name) HOST_DEFAULT_TEXT(name)
-
-#define PLAIN_OPTION                                                                       \
-    VALUE(TEXT, "plain", "SIG",                                                            \
-          "a function of a library that knows nothing of rapahub: 'gcd(u64, u64) -> u64'", \
-          .repeats = true)
-
-#define PARAMS_OPTION \
-    VALUE(TEXT, "params", "TEXT", "handed to the init of the container, as the module wants it")
-
-#define LIMIT_OPTION                                                                               \
-    VALUE(                                                                                         \
-        TEXT, "limit", "KEY=N,...",                                                                \
-        "guests of the host; bytes of a message; bytes of the smallest slots, how many, and ring " \
-        "entries, of a guest; bytes of slots of all sizes",                                        \
-        .repeats = true,                                                                           \
-        .fallback = "guests=" DEFAULT(GUESTS) ",payload=" DEFAULT(PAYLOAD_M) "M,slot=" DEFAULT(    \
-            SLOT_K) "K,slots=" DEFAULT(SLOTS) ",ring=" DEFAULT(RING) ",memory=" DEFAULT(MEMORY_M) "M")
-
 static const struct cli_option run_options[] = {
     VALUE(TEXT, "name", "NAME", "of the host, for the other commands (default: the first guest's)"),
     VALUE(CHOICE, "trust", "L", "what the guests are kept from; strict is refused by this release",
@@ -55,10 +37,10 @@ static const struct cli_option run_options[] = {
           .choices = "permanent|transient|temporary", .fallback = "permanent"),
     VALUE(TEXT, "budget", "N/DUR",
           "restarts within a period before it is given up; none: no restart",
-          .fallback = DEFAULT(RESTARTS) "/" DEFAULT(PERIOD_S) "s"),
-    LIMIT_OPTION,
-    PLAIN_OPTION,
-    PARAMS_OPTION,
+          .fallback = HOST_DEFAULT_TEXT(RESTARTS) "/" HOST_DEFAULT_TEXT(PERIOD_S) "s"),
+    CLI_LIMIT_OPTION,
+    CLI_PLAIN_OPTION,
+    CLI_PARAMS_OPTION,
     FLAG("check", "only look whether the tree is right; nothing is started"),
     FLAG("anonymous", "also take guests that this host does not start; prints the path they need"),
     VALUE(TEXT, "hub-path", "PATH",
@@ -69,19 +51,10 @@ static const struct cli_option run_options[] = {
         "calls, stops, restarts, kills) or admin (and upgrades, stops the host); default: viewer"),
     END};
 
-static const struct cli_option call_options[] = {
-    VALUE(SPAN, "deadline", "DUR", "how long the answer may take", .fallback = "30s"),
-    VALUE(COUNT, "repeat", "N",
-          "call so often; the last result is printed, the time of one on standard error",
-          .fallback = "1"),
-    LIMIT_OPTION,
-    PLAIN_OPTION,
-    PARAMS_OPTION,
-    FLAG("raw", "one argument, the POSTCARD tuple; the result as POSTCARD"),
-    END};
+static const struct cli_option call_options[] = {CLI_CALL_OPTIONS, END};
 
 #define LOAD_OPTION FLAG("load", "also run the file, in a process of its own with your rights")
-static const struct cli_option inspect_options[] = {LOAD_OPTION, PARAMS_OPTION, END};
+static const struct cli_option inspect_options[] = {LOAD_OPTION, CLI_PARAMS_OPTION, END};
 
 static const struct cli_option logs_options[] = {
     FLAG("follow", "go on with new lines until Ctrl-C", .letter = 'f'),

@@ -23,12 +23,28 @@ const struct cli_option cli_command_global[] = {
     FLAG("version", "print the version, and end", .letter = 'V'),
     END};
 
-const struct cli_command *cli_command_at(const struct cli_command *const *tables, unsigned index)
+/* The command of that name in the first table that has it. */
+static const struct cli_command *find_in_tables(const struct cli_command *const *tables,
+                                                const char *name)
 {
     for (; *tables; tables++)
         for (const struct cli_command *c = *tables; c->name; c++)
-            if (index-- == 0)
+            if (strcmp(c->name, name) == 0)
                 return c;
+    return NULL;
+}
+
+const struct cli_command *cli_command_at(const struct cli_command *const *tables, unsigned index)
+{
+    for (const struct cli_command *const *table = tables; *table; table++) {
+        for (const struct cli_command *c = *table; c->name; c++) {
+            const struct cli_command *later = find_in_tables(table + 1, c->name);
+
+            /* A command that replaces another one has its place, and none of its own. */
+            if (find_in_tables(tables, c->name) == c && index-- == 0)
+                return later ? later : c;
+        }
+    }
     return NULL;
 }
 

@@ -85,7 +85,8 @@ extern const struct cli_option cli_command_global[];
 /* The commands of a program are those of a list of tables, ended by NULL, which its main function
  * hands down: so a room above adds commands that this one does not know. */
 
-/* Returns the command of that index in all tables together, or NULL. */
+/* Returns the command of that index in all tables together, or NULL. A command of a later table
+ * replaces the one of the same name, in its place. */
 const struct cli_command *cli_command_at(const struct cli_command *const *tables, unsigned index);
 
 /* Returns the command of that name, or NULL. The second looks for the two words `group` and `name`,

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/target/answer.h"
 
+#include <unistd.h>
+
 #include <rapahub/error.h>
 
+#include "host/cli/text/terminal.h"
+#include "hub/base/own.h"
 #include "hub/wire/arena.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
+#include "hub/wire/text.h"
 
 static int no_memory(void)
 {
@@ -57,6 +62,25 @@ int cli_answer_value(struct cli_answer *answer, const struct rapahub_type *type,
         return rapahub_fail(RAPAHUB_EPROTOCOL, "", "the result is malformed");
     *out = value;
     return 0;
+}
+
+int cli_answer_print(const struct rapahub_type *type, const void *value, FILE *to)
+{
+    OWN(hub_memory) char *text = NULL;
+
+    if (!value)
+        return 0;
+    /* A file or a pipe gets the bytes themselves: call codec.compress @a.log 3 > a.zst */
+    if (type->kind == RAPAHUB_KIND_BYTES && to == stdout && !isatty(STDOUT_FILENO)) {
+        const struct rapahub_bytes *bytes = value;
+
+        fwrite(bytes->data, 1, bytes->size, to);
+        return 0;
+    }
+    text = hub_text_print(type, value);
+    if (!text)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the result");
+    return cli_terminal_print(to, text);
 }
 
 void cli_answer_fini(struct cli_answer *answer)

@@ -4,6 +4,7 @@
 #define CLI_ANSWER_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include <rapahub/value.h>
 
@@ -24,6 +25,10 @@ int cli_answer_keep_payload(struct cli_answer *answer, struct rapahub_bytes payl
 /* Returns the result as a value, in memory of the answer; NULL: it is void. RAPAHUB_EPROTOCOL: the
  * payload is not a value of `type`. */
 int cli_answer_value(struct cli_answer *answer, const struct rapahub_type *type, const void **out);
+
+/* Prints a value as text, or nothing for NULL. Bytes go to a file or a pipe on standard output as
+ * they are. RAPAHUB_ENOMEM, or the failure to print. */
+int cli_answer_print(const struct rapahub_type *type, const void *value, FILE *to);
 
 void cli_answer_fini(struct cli_answer *answer);
 

@@ -81,6 +81,25 @@ static void two_words_are_one_command(void **state)
     assert_ptr_equal(ran, more[2].name);
 }
 
+/* A program of a room above has its own way to carry out a command of this one. */
+static void a_command_of_a_later_table_replaces_one_in_its_place(void **state)
+{
+    static const struct cli_command other[] = {COMMAND("stop", "another one", NULL, 1, false),
+                                               COMMAND("late", "a new one", NULL, 0, false), END};
+    static const struct cli_command *const with[] = {cli_commands, other, NULL};
+    static const struct cli_command *const alone[] = {cli_commands, NULL};
+    const struct cli_command *c;
+    unsigned i = 0;
+
+    (void)state;
+    for (; (c = cli_command_at(alone, i)); i++)
+        assert_ptr_equal(cli_command_at(with, i), strcmp(c->name, "stop") == 0 ? &other[0] : c);
+    assert_ptr_equal(cli_command_at(with, i), &other[1]);
+    assert_null(cli_command_at(with, i + 1));
+    assert_ptr_equal(cli_command_find(with, "stop"), &other[0]);
+    assert_ptr_equal(cli_command_find_in(with, NULL, "stop"), &other[0]);
+}
+
 static void assert_says(const char *line, int status, const char *words)
 {
     assert_int_equal(type(line), status);
@@ -138,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_words_are_one_command),
+        cmocka_unit_test(a_command_of_a_later_table_replaces_one_in_its_place),
         cmocka_unit_test(what_is_no_command_is_refused_with_the_nearest),
         cmocka_unit_test(help_knows_groups),
         cmocka_unit_test(completion_offers_one_word_after_the_other),
