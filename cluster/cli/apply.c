@@ -2,12 +2,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rapahub/error.h>
 
 #include "cluster/cli/cluster_commands.h"
+#include "cluster/cli/node_client.h"
+#include "cluster/cli/node_modules.h"
 #include "cluster/cli/pool/pool_file.h"
 #include "cluster/cli/pool/pool_words.h"
+#include "cluster/cli/push.h"
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
 #include "host/cli/command/listing.h"
@@ -53,6 +57,16 @@ static void add_row(struct cli_listing *listing, const struct cluster_pool_file_
                       NULL});
 }
 
+static void show_pool(struct cli_listing *listing, const struct cluster_pool_file_pool *pool)
+{
+    if (cli_json_wanted(listing->cli))
+        write_pool(&listing->json, pool);
+    else if (listing->cli->output == CLI_OUTPUT_NAME)
+        cli_view_print(pool->spec.name);
+    else
+        add_row(listing, pool);
+}
+
 static int list_pools(struct cli *cli, const struct cluster_pool_file *file)
 {
     struct cli_listing listing = {.cli = cli};
@@ -60,47 +74,152 @@ static int list_pools(struct cli *cli, const struct cluster_pool_file *file)
     cli_listing_begin(
         &listing, "pools",
         (const char *[]){"NAME", "MODULE", "VERSION", "CONTAINERS", "GUESTS", "DURABILITY", NULL});
-    for (unsigned i = 0; i < file->count; i++) {
-        if (cli_json_wanted(cli))
-            write_pool(&listing.json, &file->pools[i]);
-        else if (cli->output == CLI_OUTPUT_NAME)
-            cli_view_print(file->pools[i].spec.name);
-        else
-            add_row(&listing, &file->pools[i]);
-    }
+    for (unsigned i = 0; i < file->count; i++)
+        show_pool(&listing, &file->pools[i]);
     return cli_listing_end(&listing, 0);
 }
 
-static void tell_notes(struct cli *cli, const struct cluster_pool_file *file)
+static void tell_notes(const struct cli *cli, const struct cluster_pool_file *file)
 {
     for (unsigned i = 0; i < file->notes.count; i++)
         cli_failure_note(cli, "%s", file->notes.texts[i]);
+}
+
+static int check(struct cli *cli, const struct cluster_pool_file *file)
+{
     for (unsigned i = 0; i < file->count; i++)
         if (!is_complete(&file->pools[i]))
             cli_failure_note(cli, "%.*s: only a node can say whether it has the module %.*s",
                              VIEW(file->pools[i].spec.name), VIEW(file->pools[i].spec.module));
+    return list_pools(cli, file);
 }
 
-static int check(struct cli *cli, struct cluster_pool_file *file)
+/* ---- the orders ---- */
+
+static void about(struct cli *cli, const struct cluster_pool_file_pool *pool)
 {
-    tell_notes(cli, file);
-    return list_pools(cli, file);
+    cli_failure_about(cli, "%.*s", VIEW(pool->spec.name));
+}
+
+/* The module of a pool that names one which the node has. */
+static int complete_by_node(const struct cluster_node_client *node, struct cluster_pool_file *file,
+                            unsigned index)
+{
+    const struct cluster_pool_spec *spec = &file->pools[index].spec;
+    struct cluster_pool_module module = {.name = ""};
+    int r = cluster_node_modules_find(node, spec->module, spec->version, &module);
+
+    if (r == 0)
+        r = cluster_pool_file_complete(file, index, &module);
+    cluster_pool_module_fini(&module);
+    return r;
+}
+
+/* All pools are complete before the node is told of the first. */
+static int complete(const struct cluster_node_client *node, struct cluster_pool_file *file)
+{
+    int r = 0;
+
+    for (unsigned i = 0; r == 0 && i < file->count; i++) {
+        if (is_complete(&file->pools[i]))
+            continue;
+        about(node->cli, &file->pools[i]);
+        r = complete_by_node(node, file, i);
+    }
+    return r;
+}
+
+static int push(const struct cluster_node_client *node, const struct cluster_pool_file_pool *pool)
+{
+    uint8_t digest[CLUSTER_POOL_SPEC_DIGEST];
+
+    if (!pool->path)
+        return 0;
+    memcpy(digest, pool->spec.digest.data, sizeof digest);
+    return cluster_push_file(node, pool->path, digest);
+}
+
+static int order(const struct cluster_node_client *node, const struct cluster_pool_file_pool *pool,
+                 uint64_t *operation)
+{
+    const bool only_check = false;
+
+    return cluster_node_client_ask(node, CLUSTER_ASK_APPLY,
+                                   (const void *[]){&pool->bytes, &only_check, NULL}, operation);
+}
+
+/* The node has all modules before it is told of the first pool. */
+static int push_all(const struct cluster_node_client *node, const struct cluster_pool_file *file)
+{
+    int r = 0;
+
+    for (unsigned i = 0; r == 0 && i < file->count; i++) {
+        about(node->cli, &file->pools[i]);
+        r = push(node, &file->pools[i]);
+    }
+    return r;
+}
+
+/* Pools are made side by side: each is ordered before the first is waited for. */
+static int apply_all(const struct cluster_node_client *node, const struct cluster_pool_file *file)
+{
+    uint64_t operations[CLUSTER_POOL_FILE_POOLS];
+    bool waits = !cli_arguments_flag(&node->cli->arguments, "no-wait");
+    int r = 0;
+
+    for (unsigned i = 0; r == 0 && i < file->count; i++) {
+        about(node->cli, &file->pools[i]);
+        r = order(node, &file->pools[i], &operations[i]);
+    }
+    for (unsigned i = 0; r == 0 && waits && i < file->count; i++) {
+        about(node->cli, &file->pools[i]);
+        r = cluster_node_client_wait(node, operations[i]);
+    }
+    return r;
+}
+
+static int apply(struct cli *cli, struct cluster_pool_file *file)
+{
+    struct cluster_node_client node;
+    int r = cluster_node_client_open(cli, &node);
+
+    if (r == 0)
+        r = complete(&node, file);
+    if (r == 0)
+        r = push_all(&node, file);
+    if (r == 0)
+        r = apply_all(&node, file);
+    if (r == 0)
+        r = list_pools(cli, file);
+    snprintf(cli->quote, sizeof cli->quote, "%s", file->yaml.quote);
+    r = r < 0 ? cli_failure_report(cli, r) : r;
+    cluster_node_client_close(&node);
+    return r;
+}
+
+static int read_file(struct cli *cli, struct cluster_pool_file *file)
+{
+    const char *path = cli_arguments_text(&cli->arguments, "file");
+    int r;
+
+    if (!path)
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "-f FILE is missing");
+    r = cluster_pool_file_open(path, file);
+    snprintf(cli->quote, sizeof cli->quote, "%s", file->yaml.quote);
+    return r;
 }
 
 int cluster_apply(struct cli *cli)
 {
-    const char *path = cli_arguments_text(&cli->arguments, "file");
     struct cluster_pool_file *file = calloc(1, sizeof *file);
     int r;
 
     if (!file)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a pool file");
-    r = path ? cluster_pool_file_open(path, file)
-             : rapahub_fail(RAPAHUB_ECONFIG, "", "-f FILE is missing");
+    r = read_file(cli, file);
+    tell_notes(cli, file);
     if (r == 0)
-        r = check(cli, file);
-    else
-        snprintf(cli->quote, sizeof cli->quote, "%s", file->yaml.quote);
+        r = cli_arguments_flag(&cli->arguments, "check") ? check(cli, file) : apply(cli, file);
     cluster_pool_file_close(file);
     free(file);
     return r;

@@ -3,21 +3,178 @@
 
 #include <stddef.h>
 
-#define FILE_OPTION VALUE(FOLDER, "file", "FILE", "the pools; required", .letter = 'f')
+#include "host/cli/call_options.h"
+
+#define NODE_OPTION                                                                   \
+    VALUE(TEXT, "node", "unix:PATH",                                                  \
+          "the socket of a node (default: the one of this user, or of this machine)", \
+          .variable = "RAPAHUB_NODE")
+#define NO_WAIT_OPTION FLAG("no-wait", "end as soon as the node has taken the order")
+
+static const struct cli_option node_options[] = {NODE_OPTION, END};
+
+static const struct cli_option change_options[] = {NO_WAIT_OPTION, NODE_OPTION, END};
 
 static const struct cli_option apply_options[] = {
-    FILE_OPTION, FLAG("check", "only look whether the file is right; no node is asked"), END};
+    VALUE(FOLDER, "file", "FILE", "the pools; required", .letter = 'f'),
+    FLAG("check", "only look whether the file is right; no node is asked"), NO_WAIT_OPTION,
+    NODE_OPTION, END};
+
+static const struct cli_option call_options[] = {CLI_CALL_OPTIONS, NODE_OPTION, END};
+
+#define CHANGE_MEMBERS "operation, done"
+#define POOL_MEMBERS   "name, id, state, durability, containers, serving, module, version, guests"
 
 const struct cli_command cluster_commands[] = {
+    {.name = "call",
+     .operands = "TARGET [ARG...]",
+     .summary = "call a method once",
+     .text = "TARGET is POOL.METHOD of a pool of this machine's node with one container,\n"
+             "POOL#2.METHOD of its container 2, or POOL@local, @physical:NODE, @hash:KEY,\n"
+             "@range:2+3 (2, 3 and 4) or @broadcast before .METHOD. Where the node has no\n"
+             "pool of that name, NAME.METHOD is of a running guest (NAME#2.METHOD: its\n"
+             "container 2); HOST/NAME.METHOD is always a guest's. FILE:METHOD: a host runs\n"
+             "for this one call. METHOD is a name or a whole signature. Arguments are\n"
+             "numbers, true, false, text, bytes as text or hex:00ff, records as {x: 1.5, y:\n"
+             "2} or {\"x\": 1.5}; @FILE and - give the content of a file or of standard input\n"
+             "to a string or bytes. Ctrl-C cancels; a second one ends at once. What begins\n"
+             "with a dash and is no number follows behind --.",
+     .example = "rapahub call tally@hash:apples.add 5\n"
+                "rapahub call calc.add 40 2\n"
+                "rapahub call build/calc.so:add 40 2",
+     .schema = "rapahub.call/1",
+     .members = "ok, result, method, duration_ns; of a guest guest{name, peer, epoch, pid}; of a "
+                "pool pool, and for several containers results[{container, ok, result, code, name, "
+                "message}]",
+     .options = call_options,
+     .operand = CLI_OPERAND_TARGET,
+     .operands_min = 1,
+     .operands_max = -1,
+     .run = cluster_pool_call},
     {.name = "apply",
      .operands = "-f FILE",
-     .summary = "make the pools of a file, or change nothing where they are so",
-     .text = "Reads a file with pools, as rapahub-pool(5) says. The whole file is checked before\n"
-             "anything else: a key that is unknown or a value that is wrong is told with line and\n"
-             "column.",
-     .example = "rapahub apply --check -f pool.yaml",
+     .summary = "make the pools of a file on the node",
+     .text = "Reads a file with pools, as rapahub-pool(5) says, pushes the modules that it\n"
+             "has as paths, and waits until all pools serve. The whole file is checked before\n"
+             "that: a key that is unknown or a value that is wrong is told with line and\n"
+             "column. Where a pool is as the file says, nothing is done; where one of its\n"
+             "name is another one, it is refused with the keys that differ.",
+     .example = "rapahub apply --check -f pool.yaml\n"
+                "rapahub apply -f pool.yaml",
      .schema = "rapahub.apply/1",
      .members = "pools[{name, module, version, containers, guests, durability, copies, trust}]",
      .options = apply_options,
      .run = cluster_apply},
+    {.name = "delete",
+     .operands = "POOL",
+     .summary = "end a pool of the node, and remove all that it has kept",
+     .text = "Its containers end, and their states, copies and folders are removed.",
+     .example = "rapahub delete tally",
+     .schema = "rapahub.delete/1",
+     .members = CHANGE_MEMBERS,
+     .options = change_options,
+     .operand = CLI_OPERAND_FREE,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cluster_change_delete},
+    {.name = "release",
+     .operands = "POOL#N",
+     .summary = "let a container begin again that failed too often",
+     .text = "A container that could not begin three times in a row is in quarantine: its\n"
+             "calls are refused until it is released.",
+     .example = "rapahub release tally#2",
+     .schema = "rapahub.release/1",
+     .members = CHANGE_MEMBERS,
+     .options = change_options,
+     .operand = CLI_OPERAND_FREE,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cluster_change_release},
+    {.name = "get pools",
+     .operands = "",
+     .summary = "the pools of the node",
+     .text = "Lists them with their states, and how many of their containers serve here.",
+     .example = "rapahub get pools",
+     .schema = "rapahub.node.pools/1",
+     .members = "pools[{" POOL_MEMBERS "}]",
+     .options = node_options,
+     .run = cluster_get_pools},
+    {.name = "get operations",
+     .operands = "",
+     .summary = "what the node is doing, or has done, for orders",
+     .text = "Lists operations with their states and results, also those that have ended, for\n"
+             "as long as the node knows them.",
+     .example = "rapahub get operations",
+     .schema = "rapahub.node.operations/1",
+     .members = "operations[{number, kind, state, pool, id, container, result, cause}]",
+     .options = node_options,
+     .run = cluster_get_operations},
+    {.name = "describe pool",
+     .operands = "POOL",
+     .summary = "a pool of the node and its containers",
+     .text = "Prints what the node knows of a pool, then a line for each of its containers:\n"
+             "its state, its owner, its life, and why it failed if it did.",
+     .example = "rapahub describe pool tally",
+     .schema = "rapahub.node.pool/1",
+     .members =
+         POOL_MEMBERS ", of[{container, state, owner, epoch, lineage, here, token, failures, "
+                      "status, cause}]",
+     .options = node_options,
+     .operand = CLI_OPERAND_FREE,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cluster_get_pool},
+    {.name = "module push",
+     .operands = "FILE",
+     .summary = "give the node a module",
+     .text = "Sends the file, under the name and the version that the module gives itself. A\n"
+             "node that has other bytes of that name and version refuses it.",
+     .example = "rapahub module push build/calc.so",
+     .schema = "rapahub.module-push/1",
+     .members = "name, version, sha256",
+     .options = node_options,
+     .operand = CLI_OPERAND_FILE,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cluster_push},
+    {.name = "module ls",
+     .operands = "",
+     .summary = "the modules that the node has",
+     .text = "Lists them with their SHA-256 and, in JSON, their methods.",
+     .example = "rapahub module ls",
+     .schema = "rapahub.node.modules/1",
+     .members = "modules[{name, version, machine, sha256, size, methods[{signature}]}]",
+     .options = node_options,
+     .run = cluster_get_modules},
+    {.name = "module rm",
+     .operands = "NAME:VERSION",
+     .summary = "remove a module from the node",
+     .text = "One that a pool has is kept, and the command refused.",
+     .example = "rapahub module rm calc:0.1.0",
+     .schema = "rapahub.module-rm/1",
+     .members = "name, version",
+     .options = node_options,
+     .operand = CLI_OPERAND_FREE,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cluster_change_unpush},
+    {.name = "node status",
+     .operands = "",
+     .summary = "what the node is and does",
+     .text = "Prints its number, its session, and how many pools, containers and calls it\n"
+             "has.",
+     .example = "rapahub node status",
+     .schema = "rapahub.node.status/1",
+     .members = "number, name, state, session, boot, revision, pools, containers, serving, calls",
+     .options = node_options,
+     .run = cluster_get_status},
+    {.name = "node ps",
+     .operands = "",
+     .summary = "the containers that the node has",
+     .text = "Lists the containers of all pools.",
+     .example = "rapahub node ps",
+     .schema = "rapahub.node-ps/1",
+     .members = "containers[{pool, container, state, here, token, failures, cause}]",
+     .options = node_options,
+     .run = cluster_node_ps},
     END};

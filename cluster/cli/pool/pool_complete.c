@@ -42,9 +42,15 @@ static int complete_durability(struct cluster_pool_draft *draft,
     struct fy_node *said = draft->said[CLUSTER_POOL_DURABILITY];
     uint8_t *durability = &draft->spec.durability;
 
+    if (!said && module->saves_unknown)
+        return FAIL(
+            draft, draft->at,
+            "durability: the node does not tell whether module %s saves; write none, local, "
+            "checkpoint or acked",
+            module->name);
     if (!said)
         *durability = module->saves ? CLUSTER_DURABILITY_CHECKPOINT : CLUSTER_DURABILITY_NONE;
-    if (!needs_save(*durability) || module->saves)
+    if (!needs_save(*durability) || module->saves || module->saves_unknown)
         return 0;
     return FAIL(draft, said,
                 "durability: %s needs the callback save, which module %s does not have; write "

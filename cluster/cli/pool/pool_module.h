@@ -17,6 +17,7 @@ struct cluster_pool_module {
     char name[CLUSTER_KEYS_NAME_MAX + 1], version[CLUSTER_KEYS_VERSION_MAX + 1];
     uint8_t digest[CLUSTER_POOL_SPEC_DIGEST]; /* SHA-256 of the file */
     bool saves;                               /* it has the callback save */
+    bool saves_unknown;                       /* the node that has it does not tell */
     bool lists_methods;
     struct cli_texts methods; /* their signatures, where it lists them */
 };

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* change: commands that change something on a node, and wait until it is done. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "cluster/cli/cluster_commands.h"
+#include "cluster/cli/node_client.h"
+#include "cluster/cli/node_modules.h"
+#include "cluster/cli/pool_target.h"
+#include "host/cli/command/cli.h"
+#include "host/cli/command/failure.h"
+#include "host/cli/text/json.h"
+
+/* An order, its arguments, and the words for its end. */
+struct change {
+    const char *pool;
+    const char *method, *what, *done;
+    const void *const *arguments;
+};
+
+static int tell(const struct cli *cli, const struct change *change, uint64_t operation, bool waited)
+{
+    if (cli_json_wanted(cli))
+        return cli_json_print(stdout, cli->command->schema, MEMBER("operation", operation),
+                              MEMBER("done", waited));
+    if (waited)
+        cli_failure_note(cli, "%s is %s", change->what, change->done);
+    else
+        cli_failure_note(cli, "%s: operation %" PRIu64 " goes on", change->what, operation);
+    return 0;
+}
+
+static int carry_out(struct cli *cli, const struct change *change)
+{
+    bool waits = !cli_arguments_flag(&cli->arguments, "no-wait");
+    struct cluster_node_client node;
+    uint64_t operation = 0;
+    int r = cluster_node_client_open(cli, &node);
+
+    cli_failure_about(cli, "%s", r < 0 ? "" : change->what);
+    if (r == 0)
+        r = cluster_node_client_ask(&node, change->method, change->arguments, &operation);
+    if (r == RAPAHUB_ENOPOOL)
+        r = cluster_node_modules_no_pool(&node, change->pool);
+    if (r == 0 && waits)
+        r = cluster_node_client_wait(&node, operation);
+    if (r == 0)
+        r = tell(cli, change, operation, waits || operation == 0);
+    r = r < 0 ? cli_failure_report(cli, r) : r;
+    cluster_node_client_close(&node);
+    return r;
+}
+
+int cluster_change_delete(struct cli *cli)
+{
+    const char *name = cli->arguments.operands[0];
+    struct rapahub_string pool = rapahub_string_of(name);
+
+    return carry_out(cli, &(struct change){name, CLUSTER_ASK_REMOVE, name, "deleted",
+                                           (const void *[]){&pool, NULL}});
+}
+
+int cluster_change_release(struct cli *cli)
+{
+    const char *text = cli->arguments.operands[0];
+    char name[CLUSTER_KEYS_NAME_MAX + 1];
+    struct rapahub_string pool;
+    uint32_t container;
+    int r = cluster_pool_target_container(text, name, &container);
+
+    pool = rapahub_string_of(name);
+    return r < 0 ? r
+                 : carry_out(cli, &(struct change){name, CLUSTER_ASK_RELEASE, text, "released",
+                                                   (const void *[]){&pool, &container, NULL}});
+}
+
+/* An unpush has no operation: it is done when it is answered. */
+int cluster_change_unpush(struct cli *cli)
+{
+    const char *text = cli->arguments.operands[0], *colon = strchr(text, ':');
+    struct rapahub_string name = {text, colon ? (size_t)(colon - text) : 0};
+    struct rapahub_string version = rapahub_string_of(colon ? colon + 1 : "");
+    struct cluster_node_client node;
+    int r;
+
+    if (name.size == 0 || version.size == 0)
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "'%s' is not NAME:VERSION", text);
+    r = cluster_node_client_open(cli, &node);
+    if (r == 0)
+        r = cluster_node_client_ask(&node, CLUSTER_ASK_UNPUSH,
+                                    (const void *[]){&name, &version, NULL}, NULL);
+    if (r == 0 && cli_json_wanted(cli))
+        r = cli_json_print(stdout, cli->command->schema, MEMBER("name", name),
+                           MEMBER("version", version));
+    else if (r == 0)
+        cli_failure_note(cli, "%s is removed", text);
+    r = r < 0 ? cli_failure_report(cli, r) : r;
+    cluster_node_client_close(&node);
+    return r;
+}

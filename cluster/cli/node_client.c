@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/cli/node_client.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+
+#include "host/cli/command/cli.h"
+#include "host/cli/command/failure.h"
+#include "host/cli/text/document.h"
+#include "host/socket/folders.h"
+
+#define WAIT_NS     UINT64_C(2000000000)
+#define EXIT_NOBODY 4 /* where no host is reached, too */
+
+/* The container of each node that offers these methods. */
+#define NODE_POOL                                   \
+    {                                               \
+        .pool = {.major = UINT32_MAX, .minor = 16 } \
+    }
+
+int cluster_node_client_open(struct cli *cli, struct cluster_node_client *out)
+{
+    const char *nodes[2] = {cli_arguments_text(&cli->arguments, "node"), NULL};
+    struct rapahub_client_options options = {.nodes = nodes[0] ? nodes : NULL};
+    int r = rapahub_client_environment(&options);
+
+    *out = (struct cluster_node_client){.cli = cli};
+    if (options.wait_ns == 0)
+        options.wait_ns = cli->timeout_ns < WAIT_NS ? cli->timeout_ns : WAIT_NS;
+    if (r == 0)
+        r = rapahub_client_open(&options, &out->client);
+    if (r == RAPAHUB_ENETTIMEOUT || r == RAPAHUB_ENOENT) {
+        cli->exit_status = EXIT_NOBODY;
+        cli_failure_hint(cli, "start one with rapahubd, or name its socket: --node unix:PATH");
+    }
+    return r;
+}
+
+void cluster_node_client_close(struct cluster_node_client *node)
+{
+    rapahub_client_close(node->client);
+    node->client = NULL;
+}
+
+/* The node without a name of its own, as a client looks for it. */
+static int has_socket(void *user, const char *folder)
+{
+    char path[HOST_FOLDERS_PATH + 16];
+
+    (void)user;
+    snprintf(path, sizeof path, "%s/node.node", folder);
+    return access(path, F_OK) == 0;
+}
+
+bool cluster_node_client_may_be(const struct cli *cli)
+{
+    if (cli_arguments_text(&cli->arguments, "node"))
+        return true;
+    if (host_folders_each(has_socket, NULL) > 0)
+        return true;
+    rapahub_clear_error();
+    return false;
+}
+
+int cluster_node_client_ask(const struct cluster_node_client *node, const char *method,
+                            const void *const *arguments, void *result)
+{
+    const struct rapahub_call call = {.target = NODE_POOL,
+                                      .method = method,
+                                      .arguments = arguments,
+                                      .timeout_ns = node->cli->timeout_ns};
+
+    return rapahub_client_call(node->client, &call, result);
+}
+
+/* The result of an operation, as its document has it. */
+static int read_result(struct rapahub_string text)
+{
+    struct cli_document document;
+    const char *cause;
+    int64_t result;
+    int r = cli_document_read(text, &document);
+
+    if (r < 0)
+        return r;
+    if (cli_document_number(cli_document_member(document.root, "result"), &result) && result < 0) {
+        cause = cli_document_text(cli_document_member(document.root, "cause"));
+        r = rapahub_fail((int)result, "", "%s", cause ? cause : "");
+    }
+    cli_document_fini(&document);
+    return r;
+}
+
+int cluster_node_client_wait(const struct cluster_node_client *node, uint64_t operation)
+{
+    uint64_t timeout_ns = node->cli->timeout_ns;
+    struct rapahub_string text;
+    int r;
+
+    if (operation == 0)
+        return 0;
+    r = cluster_node_client_ask(node, CLUSTER_ASK_WAIT,
+                                (const void *[]){&operation, &timeout_ns, NULL}, &text);
+    if (r == RAPAHUB_ETIMEDOUT)
+        cli_failure_hint(
+            node->cli, "it goes on; rapahub get operations shows how far operation %" PRIu64 " is",
+            operation);
+    return r < 0 ? r : read_result(text);
+}

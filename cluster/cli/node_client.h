@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node_client: the methods that a node offers to people, `rapahub.node`, as a client of it calls
+ * them. For one thread.
+ */
+#ifndef CLUSTER_CLI_NODE_CLIENT_H
+#define CLUSTER_CLI_NODE_CLIENT_H
+
+#include <stdint.h>
+
+#include <rapahub/client.h>
+#include <rapahub/value.h>
+
+struct cli;
+
+/* A string that is returned is a JSON document. A method that changes something returns the number
+ * of an operation, 0 where all is so already. */
+#define CLUSTER_ASK_STATUS     "status() -> string"
+#define CLUSTER_ASK_POOLS      "pools() -> string"
+#define CLUSTER_ASK_POOL       "pool(string) -> string"
+#define CLUSTER_ASK_OPERATIONS "operations() -> string"
+#define CLUSTER_ASK_MODULES    "modules() -> string"
+#define CLUSTER_ASK_APPLY      "apply(bytes, bool) -> u64"      /* spec; only check */
+#define CLUSTER_ASK_REMOVE     "remove(string) -> u64"          /* pool */
+#define CLUSTER_ASK_RELEASE    "release(string, u32) -> u64"    /* pool, container */
+#define CLUSTER_ASK_UNPUSH     "unpush(string, string) -> void" /* name, version */
+#define CLUSTER_ASK_WAIT       "wait(u64, u64) -> string"       /* operation, ns; the operation */
+/* digest in hexadecimal, offset, size of the file, its bytes from there; whether the node has all
+ */
+#define CLUSTER_ASK_PUSH "push(string, u64, u64, bytes) -> bool"
+
+struct cluster_node_client {
+    struct cli *cli;
+    struct rapahub_client *client;
+};
+
+/* Connects to the node that the command line names, else to that of this machine. Waits for
+ * 2 s, or what RAPAHUB_WAIT_SERVER says. The failures of rapahub_client_open. */
+int cluster_node_client_open(struct cli *cli, struct cluster_node_client *out);
+void cluster_node_client_close(struct cluster_node_client *node);
+
+/* Says whether this machine may have a node for this user: its socket is there, or the command line
+ * names one. No connection is made. */
+bool cluster_node_client_may_be(const struct cli *cli);
+
+/* Calls a method, at most for the time-out of the command line. `result` is as for
+ * rapahub_client_call, and so are the failures. */
+int cluster_node_client_ask(const struct cluster_node_client *node, const char *method,
+                            const void *const *arguments, void *result);
+
+/* Waits for the end of an operation; 0 is none. Returns its result, with its cause as diagnosis;
+ * -ETIMEDOUT: it goes on. */
+int cluster_node_client_wait(const struct cluster_node_client *node, uint64_t operation);
+
+#endif
