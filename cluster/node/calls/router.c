@@ -21,7 +21,7 @@
 struct cluster_router {
     struct cluster_router_parts parts;
     struct cluster_runs runs;
-    struct cluster_open_calls *calls;
+    struct cluster_node_calls *calls;
     struct hub_id_map *requests; /* open calls of the host, by their request */
     uint64_t numbers;            /* in uids of the node's own */
     bool drains;                 /* no new call is taken */
@@ -29,7 +29,7 @@ struct cluster_router {
 
 /* ---- answers ---- */
 
-static void answer_host(void *user, const struct cluster_open_call *call,
+static void answer_host(void *user, const struct cluster_node_call *call,
                         const struct rapahub_raw_answer *answer)
 {
     struct cluster_router *router = user;
@@ -40,7 +40,7 @@ static void answer_host(void *user, const struct cluster_open_call *call,
         rapahub_clear_error(); /* its caller waits no more */
 }
 
-static void tell_host(void *user, const struct cluster_open_call *call, uint32_t container,
+static void tell_host(void *user, const struct cluster_node_call *call, uint32_t container,
                       const struct rapahub_raw_answer *answer)
 {
     const struct cluster_router *router = user;
@@ -53,7 +53,7 @@ static void tell_host(void *user, const struct cluster_open_call *call, uint32_t
                                    answer);
 }
 
-static const struct cluster_open_calls_caller the_host = {tell_host, answer_host};
+static const struct cluster_node_calls_caller the_host = {tell_host, answer_host};
 
 /* The text of a failure is its body, cut to the size of one. */
 static struct rapahub_raw_answer read_answer(const struct cluster_router *router,
@@ -79,7 +79,7 @@ static struct rapahub_raw_answer read_answer(const struct cluster_router *router
 }
 
 /* A call to several has one result: the last that there was. */
-static void keep_result(struct cluster_open_call *call, struct rapahub_bytes payload)
+static void keep_result(struct cluster_node_call *call, struct rapahub_bytes payload)
 {
     uint8_t *copy = malloc(payload.size + 1);
 
@@ -94,7 +94,7 @@ static void keep_result(struct cluster_open_call *call, struct rapahub_bytes pay
 
 void cluster_router_each(struct cluster_router *router, const struct cluster_effect *effect)
 {
-    struct cluster_open_call *call = cluster_open_calls_find(router->calls, effect->number);
+    struct cluster_node_call *call = cluster_node_calls_find(router->calls, effect->number);
     char text[TEXT_MAX];
     struct rapahub_raw_answer answer = read_answer(router, effect, text);
 
@@ -108,7 +108,7 @@ void cluster_router_each(struct cluster_router *router, const struct cluster_eff
 /* Its streams may still be in use: then the run lets go of them first. */
 void cluster_router_answer(struct cluster_router *router, const struct cluster_effect *effect)
 {
-    struct cluster_open_call *call = cluster_open_calls_find(router->calls, effect->number);
+    struct cluster_node_call *call = cluster_node_calls_find(router->calls, effect->number);
     char text[TEXT_MAX];
     struct rapahub_raw_answer answer = read_answer(router, effect, text);
 
@@ -121,7 +121,7 @@ void cluster_router_answer(struct cluster_router *router, const struct cluster_e
     }
     if (answer.status == 0 && call->result)
         answer.payload = (struct rapahub_bytes){call->result, call->result_size};
-    cluster_open_calls_end(router->calls, call, &answer);
+    cluster_node_calls_end(router->calls, call, &answer);
 }
 
 void cluster_router_run(struct cluster_router *router, const struct cluster_effect *effect)
@@ -132,7 +132,7 @@ void cluster_router_run(struct cluster_router *router, const struct cluster_effe
 void cluster_router_refused(struct cluster_router *router, const struct cluster_send_call *asked,
                             int status)
 {
-    struct cluster_open_call *call = cluster_open_calls_find(router->calls, asked->number);
+    struct cluster_node_call *call = cluster_node_calls_find(router->calls, asked->number);
     char text[TEXT_MAX];
     size_t size = strnlen(rapahub_last_error()->text, TEXT_MAX - 1);
 
@@ -140,7 +140,7 @@ void cluster_router_refused(struct cluster_router *router, const struct cluster_
     text[size] = '\0';
     cluster_buffers_drop(router->parts.buffers, asked->body.number);
     if (call)
-        cluster_open_calls_end(
+        cluster_node_calls_end(
             router->calls, call,
             &(struct rapahub_raw_answer){
                 .status = status, .text = text, .application = rapahub_last_error()->application});
@@ -162,26 +162,26 @@ static int add_event(struct cluster_router *router, struct cluster_send_call *as
     return status;
 }
 
-int cluster_router_call(struct cluster_router *router, const struct cluster_open_call *open,
+int cluster_router_call(struct cluster_router *router, const struct cluster_node_call *open,
                         const struct cluster_send_call *call, struct rapahub_bytes arguments,
                         uint64_t *number)
 {
     struct cluster_send_call asked = *call;
-    struct cluster_open_call *row;
+    struct cluster_node_call *row;
     int status;
 
     if (router->drains)
         return rapahub_fail(RAPAHUB_ECLOSED, "", "the node stops");
-    row = cluster_open_calls_add(router->calls, open);
+    row = cluster_node_calls_add(router->calls, open);
     if (!row)
         return rapahub_last_error()->code;
     *number = asked.number = row->number;
     asked.reserve = ANSWER_RESERVE;
     if (row->own)
-        asked.done_below = cluster_open_calls_done_below(router->calls, row);
+        asked.done_below = cluster_node_calls_done_below(router->calls, row);
     status = add_event(router, &asked, arguments);
     if (status < 0)
-        cluster_open_calls_remove(router->calls, row);
+        cluster_node_calls_remove(router->calls, row);
     return status;
 }
 
@@ -258,18 +258,18 @@ static struct cluster_resolve_query query_of(const struct rapahub_raw_call *call
                                           .count = query->count};
 }
 
-static struct cluster_open_call open_of(struct cluster_router *router,
+static struct cluster_node_call open_of(struct cluster_router *router,
                                         const struct rapahub_raw_call *call,
                                         struct rapahub_request_id request)
 {
     bool direct = !call->query || call->query->mode == RAPAHUB_QUERY_DIRECT;
-    struct cluster_open_call open = {.uid = {router->parts.session, ++router->numbers},
+    struct cluster_node_call open = {.uid = {router->parts.session, ++router->numbers},
                                      .caller = &the_host,
                                      .user = router,
                                      .key = request.number,
                                      .pool = cluster_ids_pool(call->target.pool),
                                      .container = direct ? call->target.container
-                                                         : CLUSTER_OPEN_CALLS_SEVERAL,
+                                                         : CLUSTER_NODE_CALLS_SEVERAL,
                                      .method = call->method_id,
                                      .own = true,
                                      .chain = call->chain,
@@ -300,7 +300,7 @@ static struct cluster_send_call asked_of(const struct rapahub_raw_call *call,
 static int begin(void *user, const struct rapahub_raw_call *call, struct rapahub_request_id request)
 {
     struct cluster_router *router = user;
-    struct cluster_open_call open, *row;
+    struct cluster_node_call open, *row;
     struct cluster_send_call asked;
     uint64_t number;
     int status;
@@ -312,7 +312,7 @@ static int begin(void *user, const struct rapahub_raw_call *call, struct rapahub
     open = open_of(router, call, request);
     asked = asked_of(call, open.uid);
     status = cluster_router_call(router, &open, &asked, call->arguments, &number);
-    row = status == 0 ? cluster_open_calls_find(router->calls, number) : NULL;
+    row = status == 0 ? cluster_node_calls_find(router->calls, number) : NULL;
     if (row && hub_id_map_put(router->requests, request.number, row) < 0)
         rapahub_clear_error(); /* it ends at its deadline, and not by a cancel */
     return status;
@@ -321,7 +321,7 @@ static int begin(void *user, const struct rapahub_raw_call *call, struct rapahub
 static void cancel(void *user, struct rapahub_request_id request)
 {
     struct cluster_router *router = user;
-    const struct cluster_open_call *call = hub_id_map_get(router->requests, request.number);
+    const struct cluster_node_call *call = hub_id_map_get(router->requests, request.number);
 
     if (call)
         cluster_router_cancel(router, call->number);
@@ -354,7 +354,7 @@ int cluster_router_create(const struct cluster_router_parts *parts, struct clust
     if (!router)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the calls of a node");
     router->parts = *parts;
-    status = cluster_open_calls_create(CALLS_MAX, hub_clock_now(), &router->calls);
+    status = cluster_node_calls_create(CALLS_MAX, hub_clock_now(), &router->calls);
     if (status == 0 && hub_id_map_create(CALLS_MAX, &router->requests) < 0)
         status = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the calls of a node");
     router->runs = (struct cluster_runs){.host = parts->host,
@@ -375,7 +375,7 @@ void cluster_router_drain(struct cluster_router *router)
 
 uint32_t cluster_router_open(const struct cluster_router *router)
 {
-    return cluster_open_calls_count(router->calls);
+    return cluster_node_calls_count(router->calls);
 }
 
 void cluster_router_close(struct cluster_router *router)
@@ -393,7 +393,7 @@ void cluster_router_release(struct cluster_router **router)
 {
     if (*router) {
         hub_id_map_release(&(*router)->requests);
-        cluster_open_calls_release(&(*router)->calls);
+        cluster_node_calls_release(&(*router)->calls);
     }
     free(*router);
     *router = NULL;

@@ -12,7 +12,7 @@
 #include "cluster/node/base/buffers.h"
 #include "cluster/node/base/event_queue.h"
 #include "cluster/node/base/pool_records.h"
-#include "cluster/node/calls/open_calls.h"
+#include "cluster/node/calls/node_calls.h"
 
 struct cluster_router;
 
@@ -42,7 +42,7 @@ void cluster_router_release(struct cluster_router **router);
 /* Hands a call that is no call of the host to the core, as its maker describes it, but for `number`
  * and `body`. `open` says who gets the answer. Returns 0 and the call's number; then the answer
  * comes once, perhaps before this returns. */
-int cluster_router_call(struct cluster_router *router, const struct cluster_open_call *open,
+int cluster_router_call(struct cluster_router *router, const struct cluster_node_call *open,
                         const struct cluster_send_call *call, struct rapahub_bytes arguments,
                         uint64_t *number);
 

@@ -49,13 +49,13 @@ static void tell(struct cluster_runs *runs, uint64_t id, const struct rapahub_ra
 /* The call may have ended before: then it is answered now that its streams are free. */
 static void return_streams(struct cluster_runs *runs, uint64_t number)
 {
-    struct cluster_open_call *call = cluster_open_calls_find(runs->calls, number);
+    struct cluster_node_call *call = cluster_node_calls_find(runs->calls, number);
 
     if (!call)
         return;
     call->run = 0;
     if (call->ended < 0)
-        cluster_open_calls_end(runs->calls, call,
+        cluster_node_calls_end(runs->calls, call,
                                &(struct rapahub_raw_answer){.status = call->ended});
 }
 
@@ -78,7 +78,7 @@ static void refuse(struct cluster_runs *runs, uint64_t id, int status)
 
 static struct rapahub_raw_call raw_of(const struct cluster_runs *runs,
                                       const struct cluster_effect *effect,
-                                      const struct cluster_open_call *call)
+                                      const struct cluster_node_call *call)
 {
     uint64_t left = hub_clock_left(effect->at_ns);
     struct rapahub_raw_call raw = {
@@ -99,7 +99,7 @@ static struct rapahub_raw_call raw_of(const struct cluster_runs *runs,
     return raw;
 }
 
-static int start(struct cluster_runs *runs, struct run *run, struct cluster_open_call *call,
+static int start(struct cluster_runs *runs, struct run *run, struct cluster_node_call *call,
                  const struct cluster_effect *effect)
 {
     const struct rapahub_raw_call raw = raw_of(runs, effect, call);
@@ -122,7 +122,7 @@ static int start(struct cluster_runs *runs, struct run *run, struct cluster_open
 
 void cluster_runs_begin(struct cluster_runs *runs, const struct cluster_effect *effect)
 {
-    struct cluster_open_call *call = cluster_open_calls_of_uid(runs->calls, effect->uid);
+    struct cluster_node_call *call = cluster_node_calls_of_uid(runs->calls, effect->uid);
     struct run *run = calloc(1, sizeof *run);
     int status;
 

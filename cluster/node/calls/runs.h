@@ -9,13 +9,13 @@
 #include "cluster/core/base/effects.h"
 #include "cluster/node/base/buffers.h"
 #include "cluster/node/base/event_queue.h"
-#include "cluster/node/calls/open_calls.h"
+#include "cluster/node/calls/node_calls.h"
 
 struct cluster_runs {
     struct rapahub_host *host;
     struct cluster_event_queue *events;
     struct cluster_buffers *buffers;
-    struct cluster_open_calls *calls;
+    struct cluster_node_calls *calls;
     uint32_t count; /* that have not ended */
 };
 

@@ -177,3 +177,41 @@ int copies_rules_tell(struct cluster_event event)
         copies_rules_broke("bounds: %s", wrong);
     return status;
 }
+
+/* ---- lives ---- */
+
+void copies_rules_end_life(uint32_t c)
+{
+    copies_rules_world.actors[c].serves = false;
+    (void)copies_rules_tell((struct cluster_event){.kind = CLUSTER_EVENT_CONTAINER,
+                                                   .change = CLUSTER_CONTAINER_DOWN,
+                                                   .pool = POOL,
+                                                   .container = c});
+}
+
+static struct cluster_dispatch *parts_of_core(void)
+{
+    (void)copies_rules_tell((struct cluster_event){.kind = CLUSTER_EVENT_TICK});
+    return (struct cluster_dispatch *)(uintptr_t)cluster_core_parts(copies_rules_world.core);
+}
+
+void copies_rules_begin_life(uint32_t c)
+{
+    struct cluster_dispatch *parts = parts_of_core();
+    uint64_t token = cluster_ids_token(0, 1, copies_rules_world.actors[c].life);
+
+    if (cluster_local_containers_begin(parts->locals, POOL, c, token, LINEAGE) < 0)
+        copies_rules_broke("container %u is not begun", c);
+}
+
+void copies_rules_serve(uint32_t c, uint64_t covered)
+{
+    struct cluster_dispatch *parts = parts_of_core();
+
+    if (cluster_dispatch_hooks.begun(parts, POOL, c, LINEAGE, covered) < 0)
+        copies_rules_broke("container %u has not begun", c);
+    copies_rules_world.actors[c].serves = true;
+    cluster_local_containers_move(parts->locals, POOL, c, CLUSTER_LOCAL_SERVING);
+    cluster_dispatch_hooks.serves(parts, POOL, c);
+    (void)copies_rules_tell((struct cluster_event){.kind = CLUSTER_EVENT_TICK});
+}

@@ -83,4 +83,10 @@ uint32_t copies_rules_find(struct cluster_uid uid);
 /* Tells the core of an event, and carries out what it wants. */
 int copies_rules_tell(struct cluster_event event);
 
+/* A life of a container ends, begins, and serves, with a copy if `covered` is not 0. The core is
+ * told of its end; its operations would do the rest, and are not there. */
+void copies_rules_end_life(uint32_t c);
+void copies_rules_begin_life(uint32_t c);
+void copies_rules_serve(uint32_t c, uint64_t covered);
+
 #endif

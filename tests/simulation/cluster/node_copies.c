@@ -276,19 +276,6 @@ static void go_on_copying(uint32_t c)
 
 /* ---- lives ---- */
 
-static void change(uint32_t c, enum cluster_event_change to)
-{
-    copies_rules_world.actors[c].serves = to == CLUSTER_CONTAINER_SERVES;
-    if (copies_rules_tell((struct cluster_event){
-            .kind = CLUSTER_EVENT_CONTAINER,
-            .change = (uint8_t)to,
-            .pool = POOL,
-            .container = c,
-            .token = cluster_ids_token(0, 1, copies_rules_world.actors[c].life),
-            .lineage = LINEAGE}) < 0)
-        copies_rules_broke("a change of container %u is refused", c);
-}
-
 static void restore(uint32_t c, const struct copy *copy)
 {
     struct cluster_event event = {.kind = CLUSTER_EVENT_RESTORED,
@@ -336,9 +323,9 @@ static void begin(uint32_t c)
     actor->here = true;
     actor->life++;
     actor->seq = actor->durable_seq = 0;
-    change(c, CLUSTER_CONTAINER_BEGINS);
+    copies_rules_begin_life(c);
     load(c);
-    change(c, CLUSTER_CONTAINER_SERVES);
+    copies_rules_serve(c, actor->count > 0);
 }
 
 static void lose_jobs(uint32_t c)
@@ -359,7 +346,7 @@ static void kill_guest(uint32_t c)
     if (actor->copying != 0 && copies_rules_draw(3) == 0)
         end_copy(c, copies_rules_draw(2) == 0);
     lose_jobs(c); /* those, too, that the core has begun before it was told */
-    change(c, CLUSTER_CONTAINER_DOWN);
+    copies_rules_end_life(c);
     actor->here = false;
 }
 

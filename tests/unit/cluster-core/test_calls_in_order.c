@@ -5,6 +5,7 @@
 #include "cluster/base/ids.h"
 #include "cluster/core/check.h"
 #include "cluster/core/core.h"
+#include "cluster/core/dispatch.h"
 #include "tests/unit/cluster-core/pool_records.h"
 
 #define POOL   UINT64_C(0x0000010000000000)
@@ -43,13 +44,30 @@ static void tell(struct cluster_event event)
     assert_null(cluster_check_core(cluster_core_parts(core)));
 }
 
-static void change(enum cluster_event_change to, uint32_t life)
+enum change { BEGINS, SERVES, HELD, DOWN };
+
+/* What operations do with a container, without them. */
+static void change(enum change to, uint32_t life)
 {
-    tell((struct cluster_event){.kind = CLUSTER_EVENT_CONTAINER,
-                                .change = (uint8_t)to,
-                                .pool = POOL,
-                                .token = cluster_ids_token(0, 1, life),
-                                .lineage = cluster_ids_lineage(1, 0)});
+    struct cluster_dispatch *parts = (struct cluster_dispatch *)(uintptr_t)cluster_core_parts(core);
+    struct cluster_event event = {.kind = CLUSTER_EVENT_TICK, .pool = POOL};
+    uint64_t lineage = cluster_ids_lineage(1, 0);
+
+    if (to == BEGINS) {
+        assert_int_equal(cluster_local_containers_begin(parts->locals, POOL, 0,
+                                                        cluster_ids_token(0, 1, life), lineage),
+                         0);
+        assert_int_equal(cluster_dispatch_hooks.begun(parts, POOL, 0, lineage, 0), 0);
+    } else if (to == DOWN) {
+        event.kind = CLUSTER_EVENT_CONTAINER;
+        event.change = CLUSTER_CONTAINER_DOWN;
+    } else {
+        cluster_local_containers_move(parts->locals, POOL, 0,
+                                      to == SERVES ? CLUSTER_LOCAL_SERVING : CLUSTER_LOCAL_HELD);
+        if (to == SERVES)
+            cluster_dispatch_hooks.serves(parts, POOL, 0);
+    }
+    tell(event);
 }
 
 static int open_core(void **state)
@@ -64,8 +82,8 @@ static int open_core(void **state)
                                 .pool = POOL,
                                 .revision = 1,
                                 .record = pool_records_of(&kv, &records)});
-    change(CLUSTER_CONTAINER_BEGINS, 0);
-    change(CLUSTER_CONTAINER_SERVES, 0);
+    change(BEGINS, 0);
+    change(SERVES, 0);
     return 0;
 }
 
@@ -130,12 +148,12 @@ static void after_a_death_calls_are_admitted_as_they_were_submitted(void **state
     call_after(3, 2);
     runs((const uint64_t[]){3, 0, 0, 0}, ids);
     end_run(first[0], 0); /* its row is free: the next call has a place before those of 2 and 3 */
-    change(CLUSTER_CONTAINER_HELD, 0);
+    change(HELD, 0);
     call_after(4, 3);
     runs((const uint64_t[]){0, 0, 0, 0}, ids);
-    change(CLUSTER_CONTAINER_DOWN, 0);
-    change(CLUSTER_CONTAINER_BEGINS, 1);
-    change(CLUSTER_CONTAINER_SERVES, 1);
+    change(DOWN, 0);
+    change(BEGINS, 1);
+    change(SERVES, 1);
     runs((const uint64_t[]){2, 3, 4, 0}, ids);
 }
 
@@ -191,9 +209,9 @@ static void a_call_that_is_busy_holds_up_those_after_it(void **state)
     end_run(all[0], 0);
     for (int i = 1; i < 12; i++)
         end_run(all[i], RAPAHUB_EDIED);
-    change(CLUSTER_CONTAINER_DOWN, 0);
-    change(CLUSTER_CONTAINER_BEGINS, 1);
-    change(CLUSTER_CONTAINER_SERVES, 1);
+    change(DOWN, 0);
+    change(BEGINS, 1);
+    change(SERVES, 1);
     for (uint32_t i = 0; i < 11; i++)
         assert_int_equal(effects.effects[i].uid.number, 2 + i);
     assert_int_equal(effects.effects[11].uid.number, 14);

@@ -39,7 +39,7 @@ static void what_is_not_complete_is_refused(void **state)
         {.begin = begin},
         {.methods = methods + 2, .begin = begin},
         {.methods = methods, .begin = begin, .reserved = {1}},
-        {.methods = methods, .begin = begin, .reserved = {0, 0, 0, 1}}};
+        {.methods = methods, .begin = begin, .reserved = {0, 0, 1}}};
     struct host_inquiries *made = NULL;
 
     (void)state;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open_calls: the calls that were handed to the core and have not ended, with what an answer needs
+/* node_calls: the calls that were handed to the core and have not ended, with what an answer needs
  * to get back to who asked, and what a run needs that the core does not keep: chain, caller,
  * streams. Owner.
  */
-#ifndef CLUSTER_NODE_CALLS_OPEN_CALLS_H
-#define CLUSTER_NODE_CALLS_OPEN_CALLS_H
+#ifndef CLUSTER_NODE_CALLS_NODE_CALLS_H
+#define CLUSTER_NODE_CALLS_NODE_CALLS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,25 +14,25 @@
 #include "cluster/base/ids.h"
 #include "hub/base/list.h"
 
-struct cluster_open_call;
+struct cluster_node_call;
 
 /* The maker of calls: a constant table. `answer` comes once, after all of `each`. The answer is
  * good until the function returns. */
-struct cluster_open_calls_caller {
-    void (*each)(void *user, const struct cluster_open_call *call, uint32_t container,
+struct cluster_node_calls_caller {
+    void (*each)(void *user, const struct cluster_node_call *call, uint32_t container,
                  const struct rapahub_raw_answer *answer);
-    void (*answer)(void *user, const struct cluster_open_call *call,
+    void (*answer)(void *user, const struct cluster_node_call *call,
                    const struct rapahub_raw_answer *answer);
 };
 
-struct cluster_open_call {
+struct cluster_node_call {
     uint64_t number; /* the core's name for it; set when it is added */
     struct cluster_uid uid;
-    const struct cluster_open_calls_caller *caller;
+    const struct cluster_node_calls_caller *caller;
     void *user;
     uint64_t key; /* the caller's name for it */
     uint64_t pool;
-    uint32_t container; /* CLUSTER_OPEN_CALLS_SEVERAL: a range, or all */
+    uint32_t container; /* CLUSTER_NODE_CALLS_SEVERAL: a range, or all */
     uint64_t method;
     bool own; /* the node made its uid */
     struct rapahub_query query;
@@ -49,39 +49,39 @@ struct cluster_open_call {
     struct hub_list lane; /* own calls to the same containers, the earliest first */
 };
 
-#define CLUSTER_OPEN_CALLS_SEVERAL UINT32_MAX
+#define CLUSTER_NODE_CALLS_SEVERAL UINT32_MAX
 
-struct cluster_open_calls;
+struct cluster_node_calls;
 
 /* Makes a table of at most `most` calls. -ENOMEM. */
-int cluster_open_calls_create(uint32_t most, uint64_t secret, struct cluster_open_calls **out);
-void cluster_open_calls_release(struct cluster_open_calls **calls);
+int cluster_node_calls_create(uint32_t most, uint64_t secret, struct cluster_node_calls **out);
+void cluster_node_calls_release(struct cluster_node_calls **calls);
 
 /* Adds a copy of a call. Returns it, with its number; NULL with a diagnosis, -EBUSY: there are too
  * many. It stays where it is. */
-struct cluster_open_call *cluster_open_calls_add(struct cluster_open_calls *calls,
-                                                 const struct cluster_open_call *call);
+struct cluster_node_call *cluster_node_calls_add(struct cluster_node_calls *calls,
+                                                 const struct cluster_node_call *call);
 
 /* Tells the caller the answer, and removes the call. Or removes it, unheard. */
-void cluster_open_calls_end(struct cluster_open_calls *calls, struct cluster_open_call *call,
+void cluster_node_calls_end(struct cluster_node_calls *calls, struct cluster_node_call *call,
                             const struct rapahub_raw_answer *answer);
-void cluster_open_calls_remove(struct cluster_open_calls *calls, struct cluster_open_call *call);
+void cluster_node_calls_remove(struct cluster_node_calls *calls, struct cluster_node_call *call);
 
 /* Return an open call, or NULL. */
-struct cluster_open_call *cluster_open_calls_find(const struct cluster_open_calls *calls,
+struct cluster_node_call *cluster_node_calls_find(const struct cluster_node_calls *calls,
                                                   uint64_t number);
-struct cluster_open_call *cluster_open_calls_of_uid(const struct cluster_open_calls *calls,
+struct cluster_node_call *cluster_node_calls_of_uid(const struct cluster_node_calls *calls,
                                                     struct cluster_uid uid);
 
 /* Returns the number below which all calls of the node to the container of this own call have
  * ended; 0: that is not known. Numbers of own calls rise in the order in which they are added. */
-uint64_t cluster_open_calls_done_below(struct cluster_open_calls *calls,
-                                       const struct cluster_open_call *call);
+uint64_t cluster_node_calls_done_below(struct cluster_node_calls *calls,
+                                       const struct cluster_node_call *call);
 
-uint32_t cluster_open_calls_count(const struct cluster_open_calls *calls);
+uint32_t cluster_node_calls_count(const struct cluster_node_calls *calls);
 
 /* Visits all; the one that is visited may be removed. */
-void cluster_open_calls_each(struct cluster_open_calls *calls,
-                             void (*visit)(void *user, struct cluster_open_call *call), void *user);
+void cluster_node_calls_each(struct cluster_node_calls *calls,
+                             void (*visit)(void *user, struct cluster_node_call *call), void *user);
 
 #endif

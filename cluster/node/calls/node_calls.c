@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/node/calls/open_calls.h"
+#include "cluster/node/calls/node_calls.h"
 
 #include <stdlib.h>
 
@@ -11,35 +11,35 @@
 /* Calls to containers that share a lane hold back each other's numbers, which is never wrong. */
 #define LANES 256
 
-struct cluster_open_calls {
+struct cluster_node_calls {
     struct cluster_table rows;
     struct cluster_index by_uid;
     uint64_t made;
     struct hub_list lanes[LANES], several;
 };
 
-int cluster_open_calls_create(uint32_t most, uint64_t secret, struct cluster_open_calls **out)
+int cluster_node_calls_create(uint32_t most, uint64_t secret, struct cluster_node_calls **out)
 {
-    struct cluster_open_calls *calls = calloc(1, sizeof *calls);
+    struct cluster_node_calls *calls = calloc(1, sizeof *calls);
 
     *out = calls;
-    if (calls && cluster_table_init(&calls->rows, most, sizeof(struct cluster_open_call)) == 0 &&
+    if (calls && cluster_table_init(&calls->rows, most, sizeof(struct cluster_node_call)) == 0 &&
         cluster_index_init(&calls->by_uid, most, secret) == 0) {
         for (unsigned i = 0; i < LANES; i++)
             hub_list_init(&calls->lanes[i]);
         hub_list_init(&calls->several);
         return 0;
     }
-    cluster_open_calls_release(out);
+    cluster_node_calls_release(out);
     return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u calls", most);
 }
 
-static struct cluster_open_call *row_at(const struct cluster_open_calls *calls, uint32_t place)
+static struct cluster_node_call *row_at(const struct cluster_node_calls *calls, uint32_t place)
 {
     return cluster_table_at(&calls->rows, place);
 }
 
-void cluster_open_calls_release(struct cluster_open_calls **calls)
+void cluster_node_calls_release(struct cluster_node_calls **calls)
 {
     uint32_t place = 0;
 
@@ -53,23 +53,23 @@ void cluster_open_calls_release(struct cluster_open_calls **calls)
     *calls = NULL;
 }
 
-static uint32_t hash_of(const struct cluster_open_calls *calls, struct cluster_uid uid)
+static uint32_t hash_of(const struct cluster_node_calls *calls, struct cluster_uid uid)
 {
     return cluster_index_hash(&calls->by_uid, uid.origin, uid.number, 0);
 }
 
-static struct hub_list *lane_of(struct cluster_open_calls *calls, uint64_t pool, uint32_t container)
+static struct hub_list *lane_of(struct cluster_node_calls *calls, uint64_t pool, uint32_t container)
 {
-    return container == CLUSTER_OPEN_CALLS_SEVERAL
+    return container == CLUSTER_NODE_CALLS_SEVERAL
                ? &calls->several
                : &calls->lanes[cluster_index_hash(&calls->by_uid, pool, container, 0) % LANES];
 }
 
-struct cluster_open_call *cluster_open_calls_add(struct cluster_open_calls *calls,
-                                                 const struct cluster_open_call *call)
+struct cluster_node_call *cluster_node_calls_add(struct cluster_node_calls *calls,
+                                                 const struct cluster_node_call *call)
 {
     uint32_t place = cluster_table_take(&calls->rows);
-    struct cluster_open_call *row;
+    struct cluster_node_call *row;
 
     if (place == 0) {
         rapahub_fail(RAPAHUB_EBUSY, "cluster.call.bounds", "at most %u calls are open",
@@ -86,7 +86,7 @@ struct cluster_open_call *cluster_open_calls_add(struct cluster_open_calls *call
     return row;
 }
 
-void cluster_open_calls_remove(struct cluster_open_calls *calls, struct cluster_open_call *call)
+void cluster_node_calls_remove(struct cluster_node_calls *calls, struct cluster_node_call *call)
 {
     uint32_t place = (uint32_t)call->number;
 
@@ -96,31 +96,31 @@ void cluster_open_calls_remove(struct cluster_open_calls *calls, struct cluster_
     cluster_table_give(&calls->rows, place);
 }
 
-void cluster_open_calls_end(struct cluster_open_calls *calls, struct cluster_open_call *call,
+void cluster_node_calls_end(struct cluster_node_calls *calls, struct cluster_node_call *call,
                             const struct rapahub_raw_answer *answer)
 {
     call->caller->answer(call->user, call, answer);
-    cluster_open_calls_remove(calls, call);
+    cluster_node_calls_remove(calls, call);
 }
 
-struct cluster_open_call *cluster_open_calls_find(const struct cluster_open_calls *calls,
+struct cluster_node_call *cluster_node_calls_find(const struct cluster_node_calls *calls,
                                                   uint64_t number)
 {
     uint32_t place = (uint32_t)number;
-    struct cluster_open_call *row =
+    struct cluster_node_call *row =
         cluster_table_has(&calls->rows, place) ? row_at(calls, place) : NULL;
 
     return row && row->number == number ? row : NULL;
 }
 
-struct cluster_open_call *cluster_open_calls_of_uid(const struct cluster_open_calls *calls,
+struct cluster_node_call *cluster_node_calls_of_uid(const struct cluster_node_calls *calls,
                                                     struct cluster_uid uid)
 {
     struct cluster_index_cursor cursor;
     uint32_t place = cluster_index_first(&calls->by_uid, hash_of(calls, uid), &cursor);
 
     for (; place != 0; place = cluster_index_next(&calls->by_uid, &cursor)) {
-        struct cluster_open_call *row = row_at(calls, place);
+        struct cluster_node_call *row = row_at(calls, place);
 
         if (row->uid.origin == uid.origin && row->uid.number == uid.number)
             return row;
@@ -132,27 +132,27 @@ static uint64_t least(const struct hub_list *lane)
 {
     return hub_list_empty(lane)
                ? UINT64_MAX
-               : HUB_LIST_ITEM(lane->next, struct cluster_open_call, lane)->uid.number;
+               : HUB_LIST_ITEM(lane->next, struct cluster_node_call, lane)->uid.number;
 }
 
-uint64_t cluster_open_calls_done_below(struct cluster_open_calls *calls,
-                                       const struct cluster_open_call *call)
+uint64_t cluster_node_calls_done_below(struct cluster_node_calls *calls,
+                                       const struct cluster_node_call *call)
 {
     uint64_t first, several = least(&calls->several);
 
-    if (call->container == CLUSTER_OPEN_CALLS_SEVERAL)
+    if (call->container == CLUSTER_NODE_CALLS_SEVERAL)
         return 0;
     first = least(lane_of(calls, call->pool, call->container));
     return first < several ? first : several;
 }
 
-uint32_t cluster_open_calls_count(const struct cluster_open_calls *calls)
+uint32_t cluster_node_calls_count(const struct cluster_node_calls *calls)
 {
     return calls->rows.count;
 }
 
-void cluster_open_calls_each(struct cluster_open_calls *calls,
-                             void (*visit)(void *user, struct cluster_open_call *call), void *user)
+void cluster_node_calls_each(struct cluster_node_calls *calls,
+                             void (*visit)(void *user, struct cluster_node_call *call), void *user)
 {
     for (uint32_t place = 0; (place = cluster_table_after(&calls->rows, place)) != 0;)
         visit(user, row_at(calls, place));
