@@ -197,6 +197,12 @@ static int cancel_call(struct cluster_dispatch *core, const struct cluster_event
                : rapahub_fail(RAPAHUB_ENOENT, "cluster.call.once", "no such call is open");
 }
 
+static int end_origin(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    cluster_dedup_end_origin(core->dedup, event->number);
+    return 0;
+}
+
 /* A run that its guest did not survive has no answer: its container goes down, and that is told. */
 static int end_run(struct cluster_dispatch *core, const struct cluster_event *event)
 {
@@ -234,6 +240,7 @@ static int (*const handlers[CLUSTER_EVENT_KINDS])(struct cluster_dispatch *core,
     [CLUSTER_EVENT_CONTAINER] = change_container,
     [CLUSTER_EVENT_CALL] = begin_call,
     [CLUSTER_EVENT_CANCEL] = cancel_call,
+    [CLUSTER_EVENT_ORIGIN_ENDED] = end_origin,
     [CLUSTER_EVENT_RUN] = end_run,
     [CLUSTER_EVENT_STORE] = end_txn,
     [CLUSTER_EVENT_BEGUN] = end_begin,

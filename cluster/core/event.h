@@ -27,6 +27,7 @@ enum cluster_event_kind {
     CLUSTER_EVENT_CONTAINER, /* a container of this node changes */
     CLUSTER_EVENT_CALL,
     CLUSTER_EVENT_CANCEL,
+    CLUSTER_EVENT_ORIGIN_ENDED, /* of calls: nothing comes of it any more */
     CLUSTER_EVENT_RUN,          /* a run has ended */
     CLUSTER_EVENT_STORE,        /* a transaction has ended */
     CLUSTER_EVENT_BEGUN,        /* a container has begun, or not */
@@ -50,7 +51,7 @@ struct cluster_event {
     uint8_t kind;
     uint8_t change;  /* CONTAINER: enum cluster_event_change */
     uint64_t id;     /* the effect that asked for it had this id */
-    uint64_t number; /* CANCEL: of the call; ORDER_CANCEL: of the order; OPERATION: its own;
+    uint64_t number; /* CANCEL: of the call; ORIGIN_ENDED: the origin; ORDER_CANCEL: of the order; OPERATION: its own;
                         NEXT_POOL: the next pool's major; RESTORED, COPIED: the copy's */
     uint64_t pool;
     uint32_t container;

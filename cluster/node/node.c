@@ -9,9 +9,13 @@
 #include <rapahub/log.h>
 #include <rapahub/node.h>
 
+#include "cluster/link/orders.h"
 #include "cluster/metastore/sqlite/sqlite.h"
 #include "cluster/node/boot/boot_read.h"
+#include "cluster/node/clients.h"
 #include "cluster/node/runner.h"
+#include "host/socket/folders.h"
+#include "host/socket/role.h"
 #include "hub/base/clock.h"
 #include "hub/base/random.h"
 
@@ -22,6 +26,7 @@
 #define DRAIN_NS   (10 * HUB_SECOND) /* for calls to end, in a stop in order */
 #define DISK_NS    (10 * HUB_SECOND)
 #define TURN_MS    10
+#define GROUP_SIZE 256
 
 struct rapahub_node {
     struct rapahub_host *host;
@@ -178,6 +183,61 @@ static int make_router(struct rapahub_node *node)
     return cluster_router_create(&parts, &runner->router);
 }
 
+/* Finds where the socket of the node is to be. */
+static int find_socket(const struct rapahub_node *node, const struct rapahub_node_options *options,
+                       char to[PATH_MAX])
+{
+    char folder[HOST_FOLDERS_PATH];
+    int status = 0;
+
+    if (options->run)
+        snprintf(folder, sizeof folder, "%s", options->run);
+    else
+        status = host_folders_for_socket(options->group != NULL, folder);
+    if (status < 0)
+        return status;
+    if ((size_t)snprintf(to, PATH_MAX, "%s/%s" CLUSTER_ORDERS_SOCKET, folder, node->name) >=
+        PATH_MAX)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "%s: the path of its socket is too long", folder);
+    return 0;
+}
+
+/* "GROUP" or "GROUP:ROLE"; without a role its members are viewers. */
+static int read_group(const char *text, char group[GROUP_SIZE], struct cluster_clients_options *out)
+{
+    size_t size = strcspn(text, ":");
+
+    if (size == 0 || size >= GROUP_SIZE)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "'%s' names no group", text);
+    memcpy(group, text, size);
+    group[size] = '\0';
+    out->group = group;
+    out->group_role = RAPAHUB_CONTROL_VIEWER;
+    if (text[size] == ':' && !host_role_of_word(text + size + 1, &out->group_role))
+        return rapahub_fail(RAPAHUB_EINVAL, "", "'%s': a role is viewer, operator or admin", text);
+    return 0;
+}
+
+static int make_clients(struct rapahub_node *node, const struct rapahub_node_options *options)
+{
+    struct cluster_runner *runner = &node->runner;
+    const struct cluster_served_clients_parts parts = {.core = runner->core,
+                                                       .events = runner->events,
+                                                       .router = runner->router,
+                                                       .services = runner->services};
+    struct cluster_clients_options how = {.node = node->boot.folder.node,
+                                          .boot = node->boot.folder.boot,
+                                          .cluster = node->boot.folder.store.uuid,
+                                          .session = node->boot.session};
+    char path[PATH_MAX], group[GROUP_SIZE];
+    int status = find_socket(node, options, path);
+
+    if (status == 0 && options->group)
+        status = read_group(options->group, group, &how);
+    how.path = path;
+    return status == 0 ? cluster_served_clients_create(&parts, &how, &runner->clients) : status;
+}
+
 static int make(struct rapahub_node *node, const struct rapahub_node_options *options)
 {
     int status = boot(node, options);
@@ -190,6 +250,8 @@ static int make(struct rapahub_node *node, const struct rapahub_node_options *op
         status = make_services(node);
     if (status == 0)
         status = make_router(node);
+    if (status == 0)
+        status = make_clients(node, options);
     return status == 0 ? cluster_runner_begin(&node->runner, START_NS) : status;
 }
 
@@ -291,6 +353,7 @@ static void end_work(struct rapahub_node *node)
     struct cluster_runner *runner = &node->runner;
 
     cluster_runner_end(runner); /* the core is told nothing more */
+    cluster_served_clients_close(runner->clients);
     if (runner->services)
         cluster_services_close(runner->services);
     if (runner->router)
@@ -321,6 +384,7 @@ void rapahub_node_close(struct rapahub_node *node)
     }
     cluster_services_release(&runner->services);
     cluster_router_release(&runner->router);
+    cluster_served_clients_release(&runner->clients);
     cluster_container_steps_release(&runner->steps);
     cluster_pool_records_release(&runner->pools);
     cluster_buffers_release(&runner->buffers);

@@ -307,6 +307,8 @@ static int step_parts(struct cluster_runner *runner, uint64_t *next_ns)
         return status;
     cluster_marker_step(runner->boot->marker, now_ns, &marker_ns);
     status = cluster_store_thread_step(runner->disk);
+    if (status == 0)
+        status = cluster_served_clients_dispatch(runner->clients);
     *next_ns = least(store_ns, marker_ns);
     *next_ns = least(*next_ns, cluster_container_steps_step(runner->steps, now_ns));
     *next_ns = least(*next_ns, cluster_services_step(runner->services, now_ns));
@@ -337,7 +339,8 @@ static int gather(const struct cluster_runner *runner)
     const int fds[] = {
         cluster_event_queue_fd(runner->events), cluster_metastore_fd(runner->boot->store),
         cluster_store_thread_fd(runner->disk),  cluster_container_steps_fd(runner->steps),
-        cluster_services_fd(runner->services),  runner->timer};
+        cluster_services_fd(runner->services),  cluster_served_clients_fd(runner->clients),
+        runner->timer};
 
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
         struct epoll_event event = {.events = EPOLLIN};

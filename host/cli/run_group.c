@@ -11,21 +11,15 @@
 #include "host/cli/command/failure.h"
 #include "host/cli/run_tree.h"
 #include "host/cli/target/sockets.h"
+#include "host/socket/role.h"
 
 static int find_role(const char *word, enum rapahub_control_role *out)
 {
-    static const char *const roles[] = {[RAPAHUB_CONTROL_VIEWER] = "viewer",
-                                        [RAPAHUB_CONTROL_OPERATOR] = "operator",
-                                        [RAPAHUB_CONTROL_ADMIN] = "admin"};
-
-    for (unsigned i = 0; i < sizeof roles / sizeof *roles; i++) {
-        if (strcmp(roles[i], word) != 0)
-            continue;
-        *out = (enum rapahub_control_role)i;
-        return 0;
-    }
-    return rapahub_fail(RAPAHUB_ECONFIG, "",
-                        "'%s' is no role: --control-group GROUP:viewer, :operator or :admin", word);
+    return host_role_of_word(word, out)
+               ? 0
+               : rapahub_fail(RAPAHUB_ECONFIG, "",
+                              "'%s' is no role: --control-group GROUP:viewer, :operator or :admin",
+                              word);
 }
 
 static int take_name(const char *text, size_t size, struct cli_run_group *out)

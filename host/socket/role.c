@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -60,6 +61,20 @@ static int look_up(const char *name, gid_t *out)
     }
     return is_failure(error) ? rapahub_fail(-error, "", "cannot look for the group '%s'", name)
                              : rapahub_fail(RAPAHUB_ENOENT, "", "there is no group '%s'", name);
+}
+
+bool host_role_of_word(const char *word, enum rapahub_control_role *out)
+{
+    static const char *const words[] = {[RAPAHUB_CONTROL_VIEWER] = "viewer",
+                                        [RAPAHUB_CONTROL_OPERATOR] = "operator",
+                                        [RAPAHUB_CONTROL_ADMIN] = "admin"};
+
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i], word) == 0) {
+            *out = (enum rapahub_control_role)i;
+            return true;
+        }
+    return false;
 }
 
 int host_role_find_group(const char *name, gid_t *out)

@@ -26,6 +26,9 @@ struct host_role_peer {
  * stands for all groups that are unknown here. */
 int host_role_find_group(const char *name, gid_t *out);
 
+/* Finds a role by its word: viewer, operator or admin. False: it is none. */
+bool host_role_of_word(const char *word, enum rapahub_control_role *out);
+
 /* Judges the process that has connected this socket. RAPAHUB_EACCES: it has no role. */
 int host_role_judge(int fd, const struct host_role_group *group, struct host_role_peer *out);
 

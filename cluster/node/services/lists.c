@@ -149,18 +149,37 @@ static void add_container(const struct cluster_dispatch *parts,
     }
 }
 
+static const struct cluster_pools_pool *find_pool(const struct cluster_lists *lists,
+                                                  struct rapahub_string name)
+{
+    const struct cluster_pools_pool *pool = cluster_pools_named(parts_of(lists)->pools, name);
+
+    if (!pool)
+        rapahub_fail(RAPAHUB_ENOPOOL, "cluster.resolve.query", "there is no pool '%.*s'",
+                     (int)(name.size < 64 ? name.size : 64), name.data);
+    return pool;
+}
+
+int cluster_lists_pool_id(const struct cluster_lists *lists, struct rapahub_string name,
+                          uint64_t *out)
+{
+    const struct cluster_pools_pool *pool = find_pool(lists, name);
+
+    if (!pool)
+        return RAPAHUB_ENOPOOL;
+    *out = pool->pool;
+    return 0;
+}
+
 char *cluster_lists_pool(const struct cluster_lists *lists, struct rapahub_string name)
 {
     const struct cluster_dispatch *parts = parts_of(lists);
-    const struct cluster_pools_pool *pool = cluster_pools_named(parts->pools, name);
+    const struct cluster_pools_pool *pool = find_pool(lists, name);
     struct cluster_document document;
     struct json_t *list;
 
-    if (!pool) {
-        rapahub_fail(RAPAHUB_ENOPOOL, "cluster.resolve.query", "there is no pool '%.*s'",
-                     (int)(name.size < 64 ? name.size : 64), name.data);
+    if (!pool)
         return NULL;
-    }
     cluster_document_begin(&document, "rapahub.node.pool/1");
     add_pool(lists, pool, document.root);
     list = cluster_document_list(document.root, "of");

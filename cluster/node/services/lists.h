@@ -31,6 +31,10 @@ char *cluster_lists_operations(const struct cluster_lists *lists);
 char *cluster_lists_operation(const struct cluster_lists *lists, uint64_t number);
 char *cluster_lists_modules(const struct cluster_pair *pairs, size_t count);
 
+/* Finds the number of the pool with a name: RAPAHUB_ENOPOOL. */
+int cluster_lists_pool_id(const struct cluster_lists *lists, struct rapahub_string name,
+                          uint64_t *out);
+
 /* Says whether a pool has this module. */
 bool cluster_lists_uses_module(const struct cluster_lists *lists, struct rapahub_string name,
                                struct rapahub_string version);

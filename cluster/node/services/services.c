@@ -71,6 +71,20 @@ static int take_pool(struct cluster_asking *asking, struct cluster_asker *asker,
                : answer_text(asking, asker, cluster_lists_pool(&asking->lists, name));
 }
 
+static int take_pool_id(struct cluster_asking *asking, struct cluster_asker *asker,
+                        struct hub_reader *arguments)
+{
+    struct rapahub_string name = hub_postcard_read_string(arguments);
+
+    uint64_t number = 0;
+    int status = arguments->failure < 0 ? arguments->failure
+                                        : cluster_lists_pool_id(&asking->lists, name, &number);
+
+    if (status == 0)
+        cluster_askers_answer_number(asking->askers, asker, number);
+    return status;
+}
+
 static int take_operations(struct cluster_asking *asking, struct cluster_asker *asker,
                            struct hub_reader *arguments)
 {
@@ -162,6 +176,7 @@ static int take_unpush(struct cluster_asking *asking, struct cluster_asker *aske
     X("nodes() -> string", VIEWER, take_nodes)                   \
     X("pools() -> string", VIEWER, take_pools)                   \
     X("pool(string) -> string", VIEWER, take_pool)               \
+    X("pool_id(string) -> u64", VIEWER, take_pool_id)            \
     X("operations() -> string", VIEWER, take_operations)         \
     X("operation(u64) -> string", VIEWER, take_operation)        \
     X("modules() -> string", VIEWER, take_modules)               \

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/node/served_clients.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "cluster/core/dispatch.h"
+#include "cluster/node/clients.h"
+#include "hub/base/clock.h"
+#include "hub/base/id_map.h"
+#include "hub/wire/signature.h"
+
+#define CALLS_MAX  262144
+#define NODE_POOL  ((struct rapahub_pool_id){UINT32_MAX, 16})
+#define DIGEST_MIX UINT64_C(0x100000001B3)
+
+struct cluster_served_clients {
+    struct cluster_served_clients_parts parts;
+    struct cluster_clients *clients; /* NULL: closed */
+    struct hub_id_map *calls;        /* number of the client's call: that of the router's */
+};
+
+/* ---- answers ---- */
+
+static void tell_each(void *user, const struct cluster_node_call *call, uint32_t container,
+                      const struct rapahub_raw_answer *answer)
+{
+    struct cluster_served_clients *served = user;
+    const struct cluster_clients_answer end = {.status = answer->status,
+                                               .application = answer->application,
+                                               .container = container,
+                                               .replica = container - call->query.offset,
+                                               .text = answer->text,
+                                               .payload = answer->payload};
+
+    if (served->clients)
+        (void)cluster_clients_each(served->clients, call->key, &end);
+}
+
+static void end_call(struct cluster_served_clients *served, uint64_t key,
+                     const struct rapahub_raw_answer *answer)
+{
+    const struct cluster_clients_answer end = {.status = answer->status,
+                                               .application = answer->application,
+                                               .text = answer->text,
+                                               .payload = answer->payload};
+
+    (void)hub_id_map_remove(served->calls, key);
+    if (served->clients)
+        (void)cluster_clients_answer(served->clients, key, &end);
+}
+
+static void tell_answer(void *user, const struct cluster_node_call *call,
+                        const struct rapahub_raw_answer *answer)
+{
+    end_call(user, call->key, answer);
+}
+
+static const struct cluster_node_calls_caller a_client = {tell_each, tell_answer};
+
+static void tell_asker(void *user, uint64_t key, const struct rapahub_raw_answer *answer)
+{
+    end_call(user, key, answer);
+}
+
+static const struct cluster_askers_way an_asker = {tell_asker};
+
+/* ---- calls ---- */
+
+static bool is_offer(const struct cluster_clients_call *call)
+{
+    return !cluster_ids_is_pool(call->frame->pool);
+}
+
+static struct cluster_resolve_query query_of(const struct cluster_clients_call *call)
+{
+    const struct cluster_body_call *body = call->body;
+
+    if (call->members_count == 1)
+        return (struct cluster_resolve_query){.offset = call->members[0].container};
+    if (call->members_count > 1)
+        return (struct cluster_resolve_query){.mode = CLUSTER_MODE_RANGE,
+                                              .offset = call->members[0].container,
+                                              .count = call->members_count};
+    if (body->mode == CLUSTER_MODE_DIRECT)
+        return (struct cluster_resolve_query){.offset = call->frame->container};
+    return (struct cluster_resolve_query){body->mode, body->number, body->offset, body->count};
+}
+
+/* A container that is not here yet has the lineage that its entry has. */
+static uint64_t lineage_of(const struct cluster_dispatch *parts, uint64_t pool, uint32_t container)
+{
+    const struct cluster_local_container *local =
+        cluster_local_containers_find(parts->locals, pool, container);
+    const struct cluster_address *address =
+        cluster_address_map_find(parts->map, pool, container);
+
+    if (local)
+        return local->lineage;
+    return address ? address->entry.lineage : 0;
+}
+
+/* r[impl cluster.client.resolved] */
+static int resolve(void *user, const struct cluster_clients_call *call,
+                   struct cluster_body_member *out)
+{
+    const struct cluster_served_clients *served = user;
+    const struct cluster_dispatch *parts = cluster_core_parts(served->parts.core);
+    const struct cluster_resolve where = {parts->pools, parts->map, parts->locals, parts->node};
+    const struct cluster_resolve_query query = query_of(call);
+    struct cluster_resolve_members members;
+    int status;
+
+    if (is_offer(call))
+        return 0;
+    status = cluster_resolve_members(&where, call->frame->pool, &query, &members);
+    if (status < 0)
+        return status;
+    for (uint32_t i = 0; i < members.count; i++)
+        out[i] = (struct cluster_body_member){
+            members.first + i, lineage_of(parts, call->frame->pool, members.first + i)};
+    return (int)members.count;
+}
+
+/* FNV-1a of the arguments, by which a uid that is used for another call is found out. */
+static uint64_t digest_of(struct rapahub_bytes bytes)
+{
+    uint64_t digest = UINT64_C(0xCBF29CE484222325);
+    const uint8_t *at = bytes.data;
+
+    for (size_t i = 0; i < bytes.size; i++)
+        digest = (digest ^ at[i]) * DIGEST_MIX;
+    return digest;
+}
+
+/* Several members have one lineage, or none is known that holds for all. */
+static uint64_t common_lineage(const struct cluster_clients_call *call)
+{
+    uint64_t lineage = call->members_count > 0 ? call->members[0].lineage : call->body->lineage;
+
+    for (uint32_t i = 1; i < call->members_count; i++)
+        if (call->members[i].lineage != lineage)
+            return 0;
+    return lineage;
+}
+
+static struct cluster_send_call send_of(const struct cluster_clients_call *call)
+{
+    const struct cluster_body_call *body = call->body;
+
+    return (struct cluster_send_call){.pool = call->frame->pool,
+                                      .query = query_of(call),
+                                      .uid = call->frame->uid,
+                                      .method = body->method_id,
+                                      .digest = digest_of(body->arguments),
+                                      .peer = call->peer,
+                                      .done_below = body->done_below,
+                                      .lineage = common_lineage(call),
+                                      .deadline_ns = call->deadline_ns,
+                                      .order = body->order,
+                                      .order_previous = body->order_prev,
+                                      .maybe = body->maybe,
+                                      .collect = body->collect};
+}
+
+static int call_pool(struct cluster_served_clients *served, const struct cluster_clients_call *call)
+{
+    const struct cluster_send_call asked = send_of(call);
+    const struct cluster_node_call open = {
+        .uid = asked.uid,
+        .caller = &a_client,
+        .user = served,
+        .key = call->number,
+        .pool = asked.pool,
+        .container = asked.query.mode == CLUSTER_MODE_DIRECT ? asked.query.offset
+                                                             : CLUSTER_NODE_CALLS_SEVERAL,
+        .method = asked.method,
+        .query = {.offset = asked.query.offset}};
+    uint64_t number = 0;
+    int status = cluster_router_call(served->parts.router, &open, &asked, call->body->arguments,
+                                     &number);
+
+    if (status < 0 || number == 0)
+        return status;
+    if (hub_id_map_put(served->calls, call->number, (void *)(uintptr_t)number) < 0)
+        rapahub_clear_error(); /* it ends at its deadline, and not by a cancel */
+    return 0;
+}
+
+static int ask_services(struct cluster_served_clients *served,
+                        const struct cluster_clients_call *call)
+{
+    const struct cluster_asker asker = {.way = &an_asker,
+                                        .user = served,
+                                        .key = call->number,
+                                        .role = call->role,
+                                        .deadline_ns = call->deadline_ns};
+
+    if (call->frame->pool != cluster_ids_pool(NODE_POOL) || call->frame->container != 0)
+        return rapahub_fail(RAPAHUB_ENOPOOL, "cluster.resolve.query",
+                            "this node offers rapahub.node, and nothing else");
+    return cluster_services_ask(served->parts.services, &asker, call->body->method_id,
+                                call->body->arguments);
+}
+
+static int begin(void *user, const struct cluster_clients_call *call)
+{
+    return is_offer(call) ? ask_services(user, call) : call_pool(user, call);
+}
+
+static void cancel(void *user, uint64_t number)
+{
+    struct cluster_served_clients *served = user;
+    uint64_t call = (uintptr_t)hub_id_map_get(served->calls, number);
+
+    if (call != 0)
+        cluster_router_cancel(served->parts.router, call);
+    else
+        cluster_services_cancel(served->parts.services, served, number);
+}
+
+static void end_origin(void *user, uint64_t origin)
+{
+    struct cluster_served_clients *served = user;
+    const struct cluster_event event = {.kind = CLUSTER_EVENT_ORIGIN_ENDED, .number = origin};
+
+    if (cluster_event_queue_add(served->parts.events, &event) < 0)
+        rapahub_clear_error(); /* its calls are remembered for longer */
+}
+
+static const struct cluster_clients_hooks hooks = {resolve, begin, cancel, end_origin};
+
+/* ---- made and released ---- */
+
+int cluster_served_clients_create(const struct cluster_served_clients_parts *parts,
+                                  const struct cluster_clients_options *options,
+                                  struct cluster_served_clients **out)
+{
+    struct cluster_served_clients *served = calloc(1, sizeof *served);
+    struct cluster_clients_options how = *options;
+    int status = 0;
+
+    *out = served;
+    if (!served)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the clients of a node");
+    served->parts = *parts;
+    how.hooks = &hooks;
+    how.user = served;
+    if (hub_id_map_create(CALLS_MAX, &served->calls) < 0)
+        status = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the clients of a node");
+    if (status == 0)
+        status = cluster_clients_open(&how, &served->clients);
+    if (status < 0)
+        cluster_served_clients_release(out);
+    return status;
+}
+
+void cluster_served_clients_close(struct cluster_served_clients *served)
+{
+    if (served)
+        cluster_clients_release(&served->clients);
+}
+
+void cluster_served_clients_release(struct cluster_served_clients **served)
+{
+    if (*served) {
+        cluster_clients_release(&(*served)->clients);
+        hub_id_map_release(&(*served)->calls);
+    }
+    free(*served);
+    *served = NULL;
+}
+
+int cluster_served_clients_fd(const struct cluster_served_clients *served)
+{
+    return cluster_clients_fd(served->clients);
+}
+
+int cluster_served_clients_dispatch(struct cluster_served_clients *served)
+{
+    return served->clients ? cluster_clients_dispatch(served->clients) : 0;
+}
