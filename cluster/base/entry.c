@@ -52,6 +52,7 @@ static bool is_owned(const struct cluster_entry *entry)
     return (HUB_TO(entry->state) & OWNED) != 0;
 }
 
+/* r[impl cluster.entry.sound] */
 bool cluster_entry_is_sound(const struct cluster_entry *entry)
 {
     bool moves = entry->state == CLUSTER_ENTRY_MIGRATING;
@@ -87,7 +88,7 @@ static bool has_right_owner(enum cluster_entry_owner owner, const struct cluster
     return true;
 }
 
-/* The history of calls goes on, or begins with the new epoch. */
+/* The history of calls goes on, or begins with the new epoch. r[impl cluster.entry.lineage] */
 static bool has_right_lineage(const struct cluster_entry *before, const struct cluster_entry *after)
 {
     return after->lineage == before->lineage ||
@@ -105,6 +106,7 @@ static bool leads(const struct cluster_entry_transition *row, const struct clust
             (after->epoch == before->epoch + row->raises && has_right_lineage(before, after)));
 }
 
+/* r[impl cluster.entry.transitions] */
 const struct cluster_entry_transition *cluster_entry_transition(const struct cluster_entry *before,
                                                                 const struct cluster_entry *after)
 {

@@ -5,6 +5,7 @@
 #define EPOCH_SHIFT      16
 #define CLIENT_BIT       (UINT64_C(1) << 63)
 
+/* r[impl cluster.ids.revision] */
 uint64_t cluster_ids_revision(uint32_t generation, uint64_t own)
 {
     if (generation > CLUSTER_GENERATION_MAX || own == 0 || own > CLUSTER_OWN_REVISION_MAX)
@@ -29,6 +30,7 @@ uint64_t cluster_ids_lineage(uint64_t epoch, uint32_t life)
     return epoch << EPOCH_SHIFT | life;
 }
 
+/* r[impl cluster.ids.token] */
 uint64_t cluster_ids_token(uint32_t generation, uint64_t epoch, uint32_t life)
 {
     return cluster_ids_revision(generation, cluster_ids_lineage(epoch, life));
@@ -60,6 +62,7 @@ struct rapahub_pool_id cluster_ids_pool_of(uint64_t number)
     return (struct rapahub_pool_id){(uint32_t)(number >> 32), (uint32_t)number};
 }
 
+/* r[impl cluster.ids.pool] */
 bool cluster_ids_is_pool(uint64_t pool)
 {
     uint32_t major = cluster_ids_pool_of(pool).major;
@@ -92,6 +95,7 @@ bool cluster_ids_is_client(uint64_t origin)
     return (origin & CLIENT_BIT) != 0;
 }
 
+/* r[impl cluster.ids.uid] */
 bool cluster_ids_is_uid(struct cluster_uid uid)
 {
     return uid.number > 0 &&

@@ -37,6 +37,7 @@ static bool is_word(struct rapahub_string text, size_t most, const char *more,
     return true;
 }
 
+/* r[impl cluster.keys.name] */
 bool cluster_keys_is_name(struct rapahub_string text)
 {
     return is_word(text, CLUSTER_KEYS_NAME_MAX, "_-.", "-.");
@@ -147,6 +148,7 @@ static bool is_sound_text(char letter, struct rapahub_string text)
     }
 }
 
+/* r[impl cluster.keys.order] */
 static void put_hex(struct hub_writer *writer, uint64_t number, size_t width)
 {
     for (size_t i = width; i-- > 0;)
@@ -265,6 +267,7 @@ static bool has_form(struct rapahub_bytes text, const char *form, struct cluster
     return hub_reader_left(&reader) == 0;
 }
 
+/* r[impl cluster.keys.form] */
 int cluster_keys_parse(struct rapahub_bytes text, struct cluster_key *out)
 {
     for (int kind = 0; kind < CLUSTER_KEY_KINDS && text.size <= CLUSTER_KEYS_SIZE_MAX; kind++) {

@@ -6,6 +6,7 @@
 
 #define SLOTS_LEAST 4096
 
+/* r[impl cluster.pool.states] */
 const struct hub_states cluster_pool_states = {
     "cluster.pool",
     {[CLUSTER_POOL_CREATING] = {"CREATING",
@@ -40,6 +41,7 @@ bool cluster_pool_has_sound_slots(const struct cluster_pool_slots *slots)
     return true;
 }
 
+/* r[impl cluster.pool.slots] */
 uint32_t cluster_pool_container(const struct cluster_pool_slots *slots, uint64_t hash)
 {
     uint32_t slot = (uint32_t)(hash % slots->count);

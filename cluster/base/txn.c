@@ -126,6 +126,7 @@ static int check_writes(const char *what, const struct cluster_write *list, uint
     return r;
 }
 
+/* r[impl cluster.txn.bounds] */
 int cluster_txn_check(const struct cluster_txn *txn)
 {
     int r = check_count("compares", txn->compares_count);

@@ -169,6 +169,7 @@ static void ask(struct cluster_core *core)
                             &(struct cluster_effect){.kind = CLUSTER_EFFECT_TIMER, .at_ns = next});
 }
 
+/* r[impl cluster.core.pure] */
 int cluster_core_step(struct cluster_core *core, const struct cluster_event *event,
                       struct cluster_effects *out)
 {

@@ -51,8 +51,9 @@ struct cluster_event {
     uint8_t kind;
     uint8_t change;  /* CONTAINER: enum cluster_event_change */
     uint64_t id;     /* the effect that asked for it had this id */
-    uint64_t number; /* CANCEL: of the call; ORIGIN_ENDED: the origin; ORDER_CANCEL: of the order; OPERATION: its own;
-                        NEXT_POOL: the next pool's major; RESTORED, COPIED: the copy's */
+    uint64_t number; /* CANCEL: of the call; ORIGIN_ENDED: the origin; ORDER_CANCEL: of the order;
+                        OPERATION: its own; NEXT_POOL: the next pool's major; RESTORED, COPIED: the
+                        copy's */
     uint64_t pool;
     uint32_t container;
     uint64_t revision; /* POOL, OPERATION, NEXT_POOL, DELTA, ENTRY: of its last put; READING: of the

@@ -117,6 +117,7 @@ int cluster_marker_submit(struct cluster_marker *marker, const struct cluster_tx
     return 0;
 }
 
+/* r[impl cluster.store.retry] */
 static void send_again(struct cluster_marker_slot *slot)
 {
     int r;

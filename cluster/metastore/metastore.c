@@ -27,6 +27,7 @@ void cluster_metastore_close(struct cluster_metastore *store)
         store->end->close(store);
 }
 
+/* r[impl cluster.store.bounds] */
 int cluster_metastore_submit(struct cluster_metastore *store, const struct cluster_txn *txn,
                              cluster_on_txn *on_txn, void *user)
 {

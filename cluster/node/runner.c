@@ -336,11 +336,13 @@ int cluster_runner_turn(struct cluster_runner *runner)
 
 static int gather(const struct cluster_runner *runner)
 {
-    const int fds[] = {
-        cluster_event_queue_fd(runner->events), cluster_metastore_fd(runner->boot->store),
-        cluster_store_thread_fd(runner->disk),  cluster_container_steps_fd(runner->steps),
-        cluster_services_fd(runner->services),  cluster_served_clients_fd(runner->clients),
-        runner->timer};
+    const int fds[] = {cluster_event_queue_fd(runner->events),
+                       cluster_metastore_fd(runner->boot->store),
+                       cluster_store_thread_fd(runner->disk),
+                       cluster_container_steps_fd(runner->steps),
+                       cluster_services_fd(runner->services),
+                       cluster_served_clients_fd(runner->clients),
+                       runner->timer};
 
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
         struct epoll_event event = {.events = EPOLLIN};

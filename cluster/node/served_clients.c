@@ -94,8 +94,7 @@ static uint64_t lineage_of(const struct cluster_dispatch *parts, uint64_t pool, 
 {
     const struct cluster_local_container *local =
         cluster_local_containers_find(parts->locals, pool, container);
-    const struct cluster_address *address =
-        cluster_address_map_find(parts->map, pool, container);
+    const struct cluster_address *address = cluster_address_map_find(parts->map, pool, container);
 
     if (local)
         return local->lineage;
@@ -168,19 +167,19 @@ static struct cluster_send_call send_of(const struct cluster_clients_call *call)
 static int call_pool(struct cluster_served_clients *served, const struct cluster_clients_call *call)
 {
     const struct cluster_send_call asked = send_of(call);
-    const struct cluster_node_call open = {
-        .uid = asked.uid,
-        .caller = &a_client,
-        .user = served,
-        .key = call->number,
-        .pool = asked.pool,
-        .container = asked.query.mode == CLUSTER_MODE_DIRECT ? asked.query.offset
-                                                             : CLUSTER_NODE_CALLS_SEVERAL,
-        .method = asked.method,
-        .query = {.offset = asked.query.offset}};
+    const struct cluster_node_call open = {.uid = asked.uid,
+                                           .caller = &a_client,
+                                           .user = served,
+                                           .key = call->number,
+                                           .pool = asked.pool,
+                                           .container = asked.query.mode == CLUSTER_MODE_DIRECT
+                                                            ? asked.query.offset
+                                                            : CLUSTER_NODE_CALLS_SEVERAL,
+                                           .method = asked.method,
+                                           .query = {.offset = asked.query.offset}};
     uint64_t number = 0;
-    int status = cluster_router_call(served->parts.router, &open, &asked, call->body->arguments,
-                                     &number);
+    int status =
+        cluster_router_call(served->parts.router, &open, &asked, call->body->arguments, &number);
 
     if (status < 0 || number == 0)
         return status;

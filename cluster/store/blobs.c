@@ -148,6 +148,7 @@ static int make_durable(const struct cluster_blobs *blobs,
     return r < 0 ? cluster_files_fail(&blobs->folder, place.name, "make its name durable", r) : 1;
 }
 
+/* r[impl cluster.blobs.once] */
 int cluster_blobs_begin(struct cluster_blobs *blobs, const uint8_t digest[CLUSTER_DIGEST_SIZE],
                         uint64_t size, struct cluster_blobs_push *push)
 {
@@ -240,6 +241,7 @@ static int publish(const struct cluster_blobs_push *push)
     return r < 0 ? cluster_files_fail(from, place.name, "write it", r) : 0;
 }
 
+/* r[impl cluster.blobs.name] */
 int cluster_blobs_finish(struct cluster_blobs_push *push)
 {
     const struct cluster_files *files = push->blobs->folder.files;

@@ -34,7 +34,7 @@ static bool is_its_own(const struct cluster_copy_file *file, const struct cluste
     return head->pool == file->pool && head->container == file->container;
 }
 
-/* Says whether a copy with this head follows those that were read. */
+/* Says whether a copy with this head follows those that were read. r[impl cluster.copy.order] */
 static bool follows(const struct cluster_copy_file *file, const struct cluster_copy_head *head)
 {
     bool whole = head->base_token == 0;
@@ -184,7 +184,7 @@ static int check_owner(const struct cluster_copy_file *file)
 }
 
 /* The process that wrote it may have been killed before it synced, and what was read counts from
- * now on. */
+ * now on. r[impl cluster.copy.durable] */
 static int make_durable(const struct cluster_copy_file *file)
 {
     const struct cluster_files *files = file->folder->files;

@@ -37,6 +37,7 @@ void cluster_copy_head_put(const struct cluster_copy_head *head, uint8_t to[CLUS
     PUT(to, CHECKSUM_AT, checksum);
 }
 
+/* r[impl cluster.copy.form] */
 bool cluster_copy_head_take(const uint8_t from[CLUSTER_COPY_HEAD_SIZE],
                             struct cluster_copy_head *out)
 {

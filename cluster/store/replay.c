@@ -177,7 +177,7 @@ static int sync_last(const struct reading *reading, enum stop stop)
 }
 
 /* The process that wrote the last segment may have been killed before it synced it, and the map
- * that was read is told from now on. */
+ * that was read is told from now on. r[impl cluster.wal.tail] */
 static int finish(struct reading *reading, enum stop stop)
 {
     const struct cluster_files_folder *folder = &reading->log->folder;

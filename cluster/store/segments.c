@@ -88,6 +88,7 @@ int cluster_segments_list(const struct cluster_segments *log, struct cluster_seg
     return 0;
 }
 
+/* r[impl cluster.wal.owner] */
 int cluster_segments_check(const struct cluster_segments *log, const char *name, uint32_t node,
                            const uint8_t uuid[CLUSTER_WAL_RECORD_UUID])
 {

@@ -129,6 +129,7 @@ static int write_header(const struct cluster_snapshot *snapshot)
     return r < 0 ? fail(snapshot, r) : 0;
 }
 
+/* r[impl cluster.wal.snapshot] */
 int cluster_snapshot_commit(struct cluster_snapshot *snapshot)
 {
     const struct cluster_segments *log = snapshot->log;

@@ -123,6 +123,7 @@ static int write_group(struct cluster_wal *wal)
     return 0;
 }
 
+/* r[impl cluster.wal.fsync] */
 static int ended(const struct cluster_wal *wal)
 {
     return rapahub_fail(RAPAHUB_EIO, "cluster.wal.fsync",
@@ -149,6 +150,7 @@ int cluster_wal_sync(struct cluster_wal *wal)
     return r < 0 ? cluster_files_fail(&wal->log->folder, wal->name, "write the log", r) : 0;
 }
 
+/* r[impl cluster.wal.space] */
 static bool has_space(const struct cluster_wal *wal, size_t size)
 {
     return wal->fd < 0 || wal->at + wal->size + size <= wal->segment_size;
@@ -167,6 +169,7 @@ static int make_space(struct cluster_wal *wal, size_t size)
     return r;
 }
 
+/* r[impl cluster.wal.order] */
 int cluster_wal_append(struct cluster_wal *wal, const struct cluster_wal_record *record,
                        const struct cluster_delta_change *changes)
 {

@@ -59,6 +59,7 @@ static bool is_lineage_or_none(uint64_t lineage)
     return lineage == 0 || cluster_ids_is_lineage(lineage);
 }
 
+/* r[impl cluster.body.hello] */
 static const char *why_not_hello(const void *value)
 {
     const struct cluster_body_hello *hello = value;
@@ -125,6 +126,7 @@ static const char *why_not_query(const struct cluster_body_call *call)
     return NULL;
 }
 
+/* r[impl cluster.body.call] */
 static const char *why_not_call(const void *value)
 {
     const struct cluster_body_call *call = value;

@@ -28,6 +28,7 @@ static const char *why_not_change(const void *value)
     return cluster_delta_is_sound(value) ? NULL : "a change that no entry can have";
 }
 
+/* r[impl cluster.delta.form] */
 static const char *why_not_delta(const void *value)
 {
     const struct cluster_delta *delta = value;
@@ -59,6 +60,7 @@ bool cluster_delta_next(struct cluster_list *list, struct cluster_delta_change *
     return cluster_format_next(list, &rapahub_type_cluster_delta_change, out);
 }
 
+/* r[impl cluster.delta.chain] */
 enum cluster_delta_step cluster_delta_step(uint64_t own, uint64_t revision, uint64_t previous)
 {
     if (revision <= own)

@@ -99,6 +99,7 @@ static const char *read_value(struct hub_reader *reader, const struct cluster_fo
     return format->check ? format->check(out) : NULL;
 }
 
+/* r[impl cluster.wire.strict] */
 int cluster_format_read(const struct cluster_format *format, struct rapahub_bytes from, void *out)
 {
     struct hub_reader reader;

@@ -22,6 +22,7 @@ static const struct kind kinds[] = {
 };
 #define KINDS (sizeof kinds / sizeof *kinds)
 
+/* r[impl cluster.frame.type] */
 static const struct kind *find(uint8_t type)
 {
     for (size_t i = 0; i < KINDS; i++)
@@ -62,6 +63,7 @@ void cluster_frame_write(const struct cluster_frame *frame, uint8_t to[CLUSTER_F
     PUT(to, CHECKED, checksum);
 }
 
+/* r[impl cluster.frame.header] */
 static void take(const uint8_t *from, struct cluster_frame *out)
 {
     TAKE(out->body_size, from, 0);
@@ -85,7 +87,7 @@ static bool is_target(uint64_t pool)
 }
 
 /* Returns why the members of a call are not sound, or NULL. A call whose ttl is 0 is no fault of
- * the peer: it is refused by itself. */
+ * the peer: it is refused by itself. r[impl cluster.frame.members] */
 static const char *why_not_call(const struct cluster_frame *frame)
 {
     if (!cluster_ids_is_uid(frame->uid))
@@ -108,6 +110,7 @@ static bool has_no_call(const struct cluster_frame *frame)
            frame->token == 0 && frame->revision == 0;
 }
 
+/* r[impl cluster.frame.size] */
 static const char *why_not(const struct cluster_frame *frame, const struct kind *kind)
 {
     bool streams = (kind->members & CLUSTER_FRAME_HAS_STREAM) != 0,
@@ -123,6 +126,7 @@ static const char *why_not(const struct cluster_frame *frame, const struct kind 
     return has_no_call(frame) ? NULL : "it has members that its type has not";
 }
 
+/* r[impl cluster.frame.checksum] */
 int cluster_frame_read(const uint8_t from[CLUSTER_FRAME_SIZE], struct cluster_frame *out)
 {
     const struct kind *kind;

@@ -63,6 +63,7 @@ static const char *why_not_copies(const struct cluster_pool_spec *spec)
     return NULL;
 }
 
+/* r[impl cluster.pool.spec] */
 static const char *why_not_spec(const void *value)
 {
     const struct cluster_pool_spec *spec = value;
@@ -136,6 +137,7 @@ static uint32_t note(const char **keys, uint32_t count, const char *key)
     return count + 1;
 }
 
+/* r[impl cluster.pool.differ] */
 uint32_t cluster_pool_spec_differ(const struct cluster_pool_spec *one,
                                   const struct cluster_pool_spec *other,
                                   const char *keys[CLUSTER_POOL_SPEC_KEYS])

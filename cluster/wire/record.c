@@ -247,6 +247,7 @@ static const struct cluster_format formats[CLUSTER_KEY_KINDS] = {
     [CLUSTER_KEY_IMPORT] = {"an import", PLAIN(import)},
 };
 
+/* r[impl cluster.record.kind] */
 static const struct cluster_format *format_of(enum cluster_keys_kind kind)
 {
     return (uint32_t)kind < CLUSTER_KEY_KINDS && formats[kind].what ? &formats[kind] : NULL;

@@ -166,6 +166,7 @@ int cluster_wal_record_put(const struct cluster_wal_record *record,
     return (int)size;
 }
 
+/* r[impl cluster.wal.end] */
 static bool ends(const uint8_t *at, size_t size)
 {
     return is_zero(at, size < CLUSTER_WAL_RECORD_SIZE ? size : CLUSTER_WAL_RECORD_SIZE);
@@ -192,6 +193,7 @@ static int take_record(const uint8_t *at, uint32_t length, struct cluster_wal_re
     return 0;
 }
 
+/* r[impl cluster.wal.form] */
 int cluster_wal_record_read(struct rapahub_bytes from, struct cluster_wal_record *out)
 {
     const uint8_t *at = from.data;

@@ -76,6 +76,7 @@ void cluster_effects_add(struct cluster_effects_queue *queue, const struct clust
     queue->count++;
 }
 
+/* r[impl cluster.core.room] */
 void cluster_effects_take(struct cluster_effects_queue *queue, uint64_t now_ns,
                           struct cluster_effects *out)
 {

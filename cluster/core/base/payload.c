@@ -63,6 +63,7 @@ static struct row *row_of(const struct cluster_payload *payload, uint32_t place)
     return cluster_table_at(&payload->rows[place % CLASSES], place / CLASSES);
 }
 
+/* r[impl cluster.core.payload] */
 uint32_t cluster_payload_keep(struct cluster_payload *payload,
                               const struct cluster_payload_body *body)
 {

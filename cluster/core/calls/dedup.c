@@ -76,7 +76,8 @@ static bool not_covered(const struct cluster_admitted_call *call, uint64_t cover
     return call->state == CLUSTER_DEDUP_RUNNING || call->end > covered;
 }
 
-/* Removes the calls below a number that have ended. They lie in the order of their numbers. */
+/* Removes the calls below a number that have ended. They lie in the order of their numbers.
+ * r[impl cluster.dedup.ended] */
 static void drop_below(struct cluster_dedup *dedup, uint32_t origin, uint64_t bound)
 {
     uint32_t place = cluster_admitted_origin_at(&dedup->all, origin)->first;
@@ -157,6 +158,7 @@ void cluster_dedup_release(struct cluster_dedup **dedup)
     *dedup = NULL;
 }
 
+/* r[impl cluster.dedup.lineage] */
 int cluster_dedup_begin(struct cluster_dedup *dedup, uint64_t pool, uint32_t container,
                         uint64_t lineage, uint64_t covered)
 {
@@ -180,7 +182,7 @@ int cluster_dedup_begin(struct cluster_dedup *dedup, uint64_t pool, uint32_t con
 
 /* ---- a call ---- */
 
-/* In another lineage nothing is known of what it did before. */
+/* In another lineage nothing is known of what it did before. r[impl cluster.call.lineage] */
 static bool may_have_run(const struct cluster_admitted_history *history,
                          const struct cluster_dedup_call *call)
 {
@@ -196,6 +198,7 @@ static bool is_held(const struct cluster_dedup *dedup, uint32_t place,
            !cluster_admitted_chain_runs(&dedup->all, place, call->chain);
 }
 
+/* r[impl cluster.dedup.other] */
 static enum cluster_dedup_verdict look_at(struct cluster_dedup *dedup, uint32_t place,
                                           const struct cluster_dedup_call *call,
                                           struct cluster_dedup_answer *answer)
@@ -232,6 +235,7 @@ static void note_done_below(struct cluster_dedup *dedup, uint32_t place, uint64_
     drop_below(dedup, place, done_below);
 }
 
+/* r[impl cluster.dedup.once] */
 enum cluster_dedup_verdict cluster_dedup_look(struct cluster_dedup *dedup,
                                               const struct cluster_dedup_call *call,
                                               struct cluster_dedup_answer *answer)
@@ -302,6 +306,7 @@ static uint64_t add(struct cluster_dedup *dedup, uint32_t origin,
     return row->number;
 }
 
+/* r[impl cluster.dedup.bounds] */
 int cluster_dedup_admit(struct cluster_dedup *dedup, const struct cluster_dedup_call *call,
                         uint64_t *out)
 {

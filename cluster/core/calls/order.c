@@ -206,6 +206,7 @@ bool cluster_order_has(const struct cluster_order *order, const struct cluster_o
     return place != 0 && row_at(order, place)->number == number;
 }
 
+/* r[impl cluster.order.admit] */
 bool cluster_order_may(const struct cluster_order *order, uint64_t id)
 {
     const struct row *row = row_at(order, id);

@@ -84,7 +84,7 @@ static uint32_t seek(const struct cluster_parking *parking, uint64_t pool, uint3
     return place;
 }
 
-/* Returns the limit that one more call would be above, or NULL. */
+/* Returns the limit that one more call would be above, or NULL. r[impl cluster.parking.bounds] */
 static const char *full(const struct cluster_parking *parking, const struct line *line,
                         uint64_t bytes)
 {
@@ -165,6 +165,7 @@ static void remove_row(struct cluster_parking *parking, uint32_t place)
     cluster_table_give(&parking->lines, line_place);
 }
 
+/* r[impl cluster.parking.order] */
 bool cluster_parking_take(struct cluster_parking *parking, uint64_t pool, uint32_t container,
                           uint64_t *number)
 {

@@ -66,6 +66,7 @@ void cluster_receive_call(struct cluster_receive *receive, const struct cluster_
     }
 }
 
+/* r[impl cluster.core.answer] */
 bool cluster_receive_end(struct cluster_receive *receive, uint64_t id,
                          const struct cluster_dedup_answer *answer, struct cluster_receive_end *out)
 {

@@ -62,6 +62,7 @@ static int find_physical(const struct cluster_resolve *resolve,
     return 0;
 }
 
+/* r[impl cluster.resolve.query] */
 int cluster_resolve_members(const struct cluster_resolve *resolve, uint64_t pool_number,
                             const struct cluster_resolve_query *query,
                             struct cluster_resolve_members *out)
@@ -92,6 +93,7 @@ int cluster_resolve_members(const struct cluster_resolve *resolve, uint64_t pool
     }
 }
 
+/* r[impl cluster.resolve.method] */
 int cluster_resolve_method(const struct cluster_resolve *resolve, uint64_t pool_number,
                            uint64_t method, struct cluster_pools_method *out)
 {
@@ -111,7 +113,7 @@ int cluster_resolve_method(const struct cluster_resolve *resolve, uint64_t pool_
 
 /* Two steps, and in this order. The container is here: the map may not know it yet, or not any
  * more. The map says that it is here: it will be, and a call that was sent to its owner would come
- * back. */
+ * back. r[impl cluster.resolve.twice] r[impl cluster.resolve.hops] */
 int cluster_resolve_target(const struct cluster_resolve *resolve, uint64_t pool, uint32_t container,
                            uint32_t hops, struct cluster_resolve_target *out)
 {

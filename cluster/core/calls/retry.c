@@ -172,6 +172,7 @@ static void remove_flow(struct cluster_retry *retry, uint32_t place)
 
 /* ---- calls ---- */
 
+/* r[impl cluster.retry.once] r[impl cluster.retry.bounds] */
 int cluster_retry_add(struct cluster_retry *retry, const struct cluster_retry_call *call,
                       uint64_t now_ns, uint64_t *out)
 {
@@ -237,6 +238,7 @@ static uint32_t place_of(const struct cluster_retry *retry, uint64_t id)
     return cluster_table_has(&retry->rows, place) && row_at(retry, place)->id == id ? place : 0;
 }
 
+/* r[impl cluster.retry.flow] */
 bool cluster_retry_take(struct cluster_retry *retry, uint64_t now_ns, struct cluster_retry_due *out)
 {
     struct cluster_timer timer;

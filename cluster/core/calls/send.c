@@ -119,7 +119,7 @@ static void drop_member(struct cluster_send *send, uint32_t place, uint64_t now_
     remove_member(send, place, now_ns);
 }
 
-/* The caller is told, once: the call is gone after it. */
+/* The caller is told, once: the call is gone after it. r[impl cluster.call.once] */
 static void end_call(struct cluster_send *send, uint32_t place, uint32_t container,
                      const struct cluster_dedup_answer *answer, uint64_t now_ns)
 {
@@ -374,6 +374,7 @@ static uint32_t add_call(struct cluster_send *send, const struct cluster_open_ca
     return place;
 }
 
+/* r[impl cluster.call.bounds] */
 int cluster_send_begin(struct cluster_send *send, const struct cluster_send_call *asked,
                        uint64_t now_ns)
 {

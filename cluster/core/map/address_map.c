@@ -74,6 +74,7 @@ struct cluster_address *cluster_address_map_after(const struct cluster_address_m
     return *place != 0 ? cluster_table_at(&map->rows, *place) : NULL;
 }
 
+/* r[impl cluster.map.bounds] */
 struct cluster_address *cluster_address_map_add(struct cluster_address_map *map, uint64_t pool,
                                                 uint32_t container)
 {

@@ -13,6 +13,7 @@ const struct hub_states cluster_catch_up_states = {
                                                   HUB_TO(CLUSTER_CATCH_UP_OUTDATED)},
      [CLUSTER_CATCH_UP_CURRENT] = {"CURRENT", HUB_TO(CLUSTER_CATCH_UP_OUTDATED)}}};
 
+/* r[impl cluster.map.forward] */
 static void move(struct cluster_catch_up *catch_up, enum cluster_catch_up_state to)
 {
     CHECK(hub_states_may(&cluster_catch_up_states, catch_up->state, to));
@@ -98,6 +99,7 @@ static void put(struct cluster_catch_up *catch_up, uint64_t revision,
     address->revision = revision;
 }
 
+/* r[impl cluster.map.whole] */
 enum cluster_delta_step cluster_catch_up_apply(struct cluster_catch_up *catch_up, uint64_t revision,
                                                const struct cluster_delta *delta)
 {
@@ -124,6 +126,7 @@ void cluster_catch_up_doubt(struct cluster_catch_up *catch_up)
 
 /* ---- reading ---- */
 
+/* r[impl cluster.map.reading] */
 int cluster_catch_up_read(struct cluster_catch_up *catch_up, uint64_t last)
 {
     if (last < catch_up->revision || last < catch_up->target)

@@ -122,6 +122,7 @@ static int begin_anew(struct cluster_local_container *local, uint64_t token)
     return 0;
 }
 
+/* r[impl cluster.local.token] */
 int cluster_local_containers_begin(struct cluster_local_containers *locals, uint64_t pool,
                                    uint32_t container, uint64_t token, uint64_t lineage)
 {
@@ -147,6 +148,7 @@ int cluster_local_containers_begin(struct cluster_local_containers *locals, uint
     return 0;
 }
 
+/* r[impl cluster.local.states] */
 void cluster_local_containers_move(struct cluster_local_containers *locals, uint64_t pool,
                                    uint32_t container, enum cluster_local_state to)
 {

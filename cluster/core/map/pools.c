@@ -201,6 +201,7 @@ static int keep(struct cluster_pools *pools, uint32_t place,
     return status < 0 ? status : cluster_hash_slots_set(pools->slots, place, record);
 }
 
+/* r[impl cluster.map.pools] */
 int cluster_pools_put(struct cluster_pools *pools, uint64_t pool, uint64_t revision,
                       const struct cluster_record_pool *record)
 {

@@ -309,6 +309,7 @@ static int begin(struct cluster_database *database, bool create)
     return r != 0 ? r : read_numbers(database);
 }
 
+/* r[impl cluster.store.file] */
 int cluster_database_open(const char *path, bool create, struct cluster_database *out)
 {
     int rc, r = look_at_folder(path);

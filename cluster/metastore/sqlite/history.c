@@ -101,6 +101,7 @@ static int read_pairs(struct cluster_database *database, struct cluster_job *job
     return rc;
 }
 
+/* r[impl cluster.store.range] */
 int cluster_history_read(struct cluster_database *database, struct cluster_job *job)
 {
     uint64_t rev = job->kind == CLUSTER_JOB_RANGE ? job->span.rev : 0;
@@ -190,7 +191,7 @@ bool cluster_history_may_watch(const struct cluster_database *database, struct c
     return false;
 }
 
-/* `job->rev` is the last revision that the watch was told of. */
+/* `job->rev` is the last revision that the watch was told of. r[impl cluster.store.watch] */
 int cluster_history_watch(struct cluster_database *database, struct cluster_job *job, bool *out_any)
 {
     int rc;

@@ -317,6 +317,7 @@ static uint64_t forget_old(struct store *store, uint64_t now_ns)
     return store->count > 0 ? sample_at(store, 0)->at_ns + store->keep_ns : HUB_NEVER;
 }
 
+/* r[impl cluster.store.step] */
 static int step(struct cluster_metastore *base, uint64_t now_ns, uint64_t *out_next_ns)
 {
     struct store *store = store_of(base);

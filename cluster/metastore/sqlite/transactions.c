@@ -138,7 +138,8 @@ static int look_at_compares(struct run *run, int *outcome)
     return SQLITE_OK;
 }
 
-/* Says what is known of the transaction's id: an outcome, CLUSTER_TXN_DENIED, or -1: it is new. */
+/* Says what is known of the transaction's id: an outcome, CLUSTER_TXN_DENIED, or -1: it is new.
+ * r[impl cluster.store.outcome] */
 static int recall(struct run *run, int *outcome)
 {
     struct cluster_statements *statements = &run->database->statements;
@@ -288,6 +289,7 @@ static int undo(struct cluster_database *database, int rc, struct cluster_job **
     return status == CLUSTER_TXN_CORRUPT ? rc : SQLITE_OK;
 }
 
+/* r[impl cluster.store.atomic] */
 int cluster_transactions_commit(struct cluster_database *database, struct cluster_job **jobs,
                                 size_t count)
 {

@@ -35,7 +35,8 @@ static void end(struct cluster_writer *writer, struct cluster_job *job)
     hub_list_append(&writer->ended, &job->link);
 }
 
-/* From now on each job ends with CLUSTER_TXN_CORRUPT, and nothing is written. */
+/* From now on each job ends with CLUSTER_TXN_CORRUPT, and nothing is written.
+ * r[impl cluster.store.space] */
 static void give_up(struct cluster_writer *writer, int rc)
 {
     int code = cluster_database_fail(&writer->database, rc);
