@@ -23,12 +23,16 @@ static void set_copying(const struct cluster_dispatch *core, uint64_t pool, uint
         local->copying = copying;
 }
 
-static uint32_t hold(void *user, uint64_t pool, uint32_t container)
+static uint32_t running(void *user, uint64_t pool, uint32_t container)
 {
     const struct cluster_dispatch *core = user;
 
-    set_copying(core, pool, container, true);
-    return cluster_dedup_figures(core->dedup, pool, container).running;
+    return cluster_dedup_running(core->dedup, pool, container);
+}
+
+static void hold(void *user, uint64_t pool, uint32_t container)
+{
+    set_copying(user, pool, container, true);
 }
 
 static void release(void *user, uint64_t pool, uint32_t container)
@@ -58,7 +62,8 @@ static void covered(void *user, uint64_t pool, uint32_t container, uint64_t end)
     }
 }
 
-const struct cluster_copy_owner_hooks cluster_durability_hooks = {hold, release, last_end, covered};
+const struct cluster_copy_owner_hooks cluster_durability_hooks = {running, hold, release, last_end,
+                                                                  covered};
 
 /* ---- lives ---- */
 

@@ -221,10 +221,10 @@ static int read_group(const char *text, char group[GROUP_SIZE], struct cluster_c
 static int make_clients(struct rapahub_node *node, const struct rapahub_node_options *options)
 {
     struct cluster_runner *runner = &node->runner;
-    const struct cluster_served_clients_parts parts = {.core = runner->core,
-                                                       .events = runner->events,
-                                                       .router = runner->router,
-                                                       .services = runner->services};
+    const struct cluster_client_router_parts parts = {.core = runner->core,
+                                                      .events = runner->events,
+                                                      .router = runner->router,
+                                                      .services = runner->services};
     struct cluster_clients_options how = {.node = node->boot.folder.node,
                                           .boot = node->boot.folder.boot,
                                           .cluster = node->boot.folder.store.uuid,
@@ -235,7 +235,7 @@ static int make_clients(struct rapahub_node *node, const struct rapahub_node_opt
     if (status == 0 && options->group)
         status = read_group(options->group, group, &how);
     how.path = path;
-    return status == 0 ? cluster_served_clients_create(&parts, &how, &runner->clients) : status;
+    return status == 0 ? cluster_client_router_create(&parts, &how, &runner->clients) : status;
 }
 
 static int make(struct rapahub_node *node, const struct rapahub_node_options *options)
@@ -353,7 +353,7 @@ static void end_work(struct rapahub_node *node)
     struct cluster_runner *runner = &node->runner;
 
     cluster_runner_end(runner); /* the core is told nothing more */
-    cluster_served_clients_close(runner->clients);
+    cluster_client_router_close(runner->clients);
     if (runner->services)
         cluster_services_close(runner->services);
     if (runner->router)
@@ -384,7 +384,7 @@ void rapahub_node_close(struct rapahub_node *node)
     }
     cluster_services_release(&runner->services);
     cluster_router_release(&runner->router);
-    cluster_served_clients_release(&runner->clients);
+    cluster_client_router_release(&runner->clients);
     cluster_container_steps_release(&runner->steps);
     cluster_pool_records_release(&runner->pools);
     cluster_buffers_release(&runner->buffers);

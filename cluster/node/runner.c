@@ -308,7 +308,7 @@ static int step_parts(struct cluster_runner *runner, uint64_t *next_ns)
     cluster_marker_step(runner->boot->marker, now_ns, &marker_ns);
     status = cluster_store_thread_step(runner->disk);
     if (status == 0)
-        status = cluster_served_clients_dispatch(runner->clients);
+        status = cluster_client_router_dispatch(runner->clients);
     *next_ns = least(store_ns, marker_ns);
     *next_ns = least(*next_ns, cluster_container_steps_step(runner->steps, now_ns));
     *next_ns = least(*next_ns, cluster_services_step(runner->services, now_ns));
@@ -341,7 +341,7 @@ static int gather(const struct cluster_runner *runner)
                        cluster_store_thread_fd(runner->disk),
                        cluster_container_steps_fd(runner->steps),
                        cluster_services_fd(runner->services),
-                       cluster_served_clients_fd(runner->clients),
+                       cluster_client_router_fd(runner->clients),
                        runner->timer};
 
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {

@@ -11,11 +11,11 @@
 #include "cluster/node/base/pool_records.h"
 #include "cluster/node/boot/boot.h"
 #include "cluster/node/calls/router.h"
+#include "cluster/node/client_router.h"
 #include "cluster/node/disk/store_thread.h"
 #include "cluster/node/guests/container_steps.h"
 #include "cluster/node/map/map_reading.h"
 #include "cluster/node/map/map_watch.h"
-#include "cluster/node/served_clients.h"
 #include "cluster/node/services/services.h"
 
 struct cluster_runner { /* its maker sets what is not NULL here, and releases it */
@@ -28,7 +28,7 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     struct cluster_router *router;
     struct cluster_container_steps *steps;
     struct cluster_services *services;
-    struct cluster_served_clients *clients;
+    struct cluster_client_router *clients;
     struct cluster_map_reading reading;
     struct cluster_map_watch watch;
     int epoll, timer;

@@ -436,6 +436,13 @@ void cluster_dedup_end_origin(struct cluster_dedup *dedup, uint64_t origin)
     }
 }
 
+uint32_t cluster_dedup_running(const struct cluster_dedup *dedup, uint64_t pool, uint32_t container)
+{
+    uint32_t place = cluster_admitted_find(&dedup->all, pool, container);
+
+    return place != 0 ? cluster_admitted_at(&dedup->all, place)->running : 0;
+}
+
 struct cluster_dedup_figures cluster_dedup_figures(const struct cluster_dedup *dedup, uint64_t pool,
                                                    uint32_t container)
 {

@@ -124,6 +124,10 @@ struct cluster_dedup_figures {
     uint64_t bytes;
 };
 
+/* Returns how many calls run in a container. */
+uint32_t cluster_dedup_running(const struct cluster_dedup *dedup, uint64_t pool,
+                               uint32_t container);
+
 /* Returns the figures of a container, or of all where `pool` is 0. */
 struct cluster_dedup_figures cluster_dedup_figures(const struct cluster_dedup *dedup, uint64_t pool,
                                                    uint32_t container);

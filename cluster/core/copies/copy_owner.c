@@ -33,6 +33,7 @@ struct row {
     bool used;  /* calls have ended since the last copy was taken */
     bool whole; /* the next one is a whole state */
     bool stale; /* the copy that is under way is of an earlier life */
+    bool late;  /* calls did not end in time: the next one is due when none runs */
 };
 
 struct cluster_copy_owner {
@@ -190,6 +191,11 @@ void cluster_copy_owner_remove(struct cluster_copy_owner *owner, uint64_t pool, 
     cluster_table_give(&owner->rows, place);
 }
 
+static uint32_t running(const struct cluster_copy_owner *owner, const struct row *row)
+{
+    return owner->parts.hooks->running(owner->parts.user, row->life.pool, row->life.container);
+}
+
 void cluster_copy_owner_used(struct cluster_copy_owner *owner, uint64_t pool, uint32_t container,
                              uint64_t now_ns)
 {
@@ -199,6 +205,11 @@ void cluster_copy_owner_used(struct cluster_copy_owner *owner, uint64_t pool, ui
     if (!row || !row->up)
         return;
     row->used = true;
+    if (row->late && running(owner, row) == 0) {
+        row->late = false;
+        row->earliest_ns = 0;
+        plan(owner, place, now_ns);
+    }
     if (row->state == CLUSTER_COPY_DRAINING)
         set_timer(owner, place, now_ns); /* perhaps none runs any more */
     else if (row->timer == 0)
@@ -262,10 +273,8 @@ static bool has_space(const struct cluster_copy_owner *owner)
 static void drain(struct cluster_copy_owner *owner, uint32_t place, uint64_t now_ns)
 {
     struct row *row = row_at(owner, place);
-    uint32_t running =
-        owner->parts.hooks->hold(owner->parts.user, row->life.pool, row->life.container);
 
-    if (running == 0 && has_space(owner)) {
+    if (running(owner, row) == 0 && has_space(owner)) {
         ask(owner, place, now_ns);
         return;
     }
@@ -274,6 +283,7 @@ static void drain(struct cluster_copy_owner *owner, uint32_t place, uint64_t now
         return;
     }
     row->figures.late++;
+    row->late = running(owner, row) > 0;
     move(row, CLUSTER_COPY_IDLE);
     fail(owner, place, now_ns);
     release(owner, row);
@@ -286,7 +296,9 @@ static void act(struct cluster_copy_owner *owner, uint32_t place, uint64_t now_n
     row->timer = 0;
     if (row->state == CLUSTER_COPY_IDLE && row->life.acked) {
         move(row, CLUSTER_COPY_DRAINING);
+        row->late = false;
         row->drain_ns = now_ns + CLUSTER_COPY_DRAIN_NS;
+        owner->parts.hooks->hold(owner->parts.user, row->life.pool, row->life.container);
     }
     if (row->state == CLUSTER_COPY_DRAINING)
         drain(owner, place, now_ns);

@@ -37,8 +37,10 @@ struct cluster_copy_owner;
 
 /* The calls of a container are told of its copies. */
 struct cluster_copy_owner_hooks {
-    /* New calls wait. Returns how many run; may be called again. */
-    uint32_t (*hold)(void *user, uint64_t pool, uint32_t container);
+    /* Returns how many calls run. */
+    uint32_t (*running)(void *user, uint64_t pool, uint32_t container);
+    /* New calls wait; or go on. */
+    void (*hold)(void *user, uint64_t pool, uint32_t container);
     void (*release)(void *user, uint64_t pool, uint32_t container);
     uint64_t (*last_end)(void *user); /* the number of the last end of a call */
     /* All ends up to this number are in a copy that is durable. */

@@ -33,18 +33,15 @@ void __wrap_cluster_held_ends_begin(struct cluster_dedup *dedup, uint64_t pool, 
         __real_cluster_held_ends_begin(dedup, pool, container);
 }
 
-struct cluster_dedup_figures __real_cluster_dedup_figures(const struct cluster_dedup *dedup,
-                                                          uint64_t pool, uint32_t container);
-struct cluster_dedup_figures __wrap_cluster_dedup_figures(const struct cluster_dedup *dedup,
-                                                          uint64_t pool, uint32_t container);
-struct cluster_dedup_figures __wrap_cluster_dedup_figures(const struct cluster_dedup *dedup,
-                                                          uint64_t pool, uint32_t container)
+uint32_t __real_cluster_dedup_running(const struct cluster_dedup *dedup, uint64_t pool,
+                                      uint32_t container);
+uint32_t __wrap_cluster_dedup_running(const struct cluster_dedup *dedup, uint64_t pool,
+                                      uint32_t container);
+uint32_t __wrap_cluster_dedup_running(const struct cluster_dedup *dedup, uint64_t pool,
+                                      uint32_t container)
 {
-    struct cluster_dedup_figures figures = __real_cluster_dedup_figures(dedup, pool, container);
-
-    if (mutant == CALLS_RUN_WHILE_SAVED && pool != 0)
-        figures.running = 0;
-    return figures;
+    return mutant == CALLS_RUN_WHILE_SAVED ? 0
+                                           : __real_cluster_dedup_running(dedup, pool, container);
 }
 
 int __real_cluster_covered_read(struct cluster_dedup *dedup,

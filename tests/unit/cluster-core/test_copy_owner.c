@@ -13,15 +13,21 @@ static struct cluster_effects_queue *queue;
 static struct cluster_pending *pending;
 static struct cluster_copy_owner *owner;
 static uint64_t now, last, covers;
-static uint32_t running;
+static uint32_t calls_run;
 static bool held;
 
-static uint32_t hold(void *user, uint64_t pool, uint32_t container)
+static uint32_t running(void *user, uint64_t pool, uint32_t container)
 {
     assert_ptr_equal(user, &now);
     assert_true(pool == POOL && container == 3);
+    return calls_run;
+}
+
+static void hold(void *user, uint64_t pool, uint32_t container)
+{
+    (void)user;
+    assert_true(pool == POOL && container == 3 && !held);
     held = true;
-    return running;
 }
 
 static void release(void *user, uint64_t pool, uint32_t container)
@@ -46,7 +52,7 @@ static void covered(void *user, uint64_t pool, uint32_t container, uint64_t end)
     covers = end;
 }
 
-static const struct cluster_copy_owner_hooks hooks = {hold, release, last_end, covered};
+static const struct cluster_copy_owner_hooks hooks = {running, hold, release, last_end, covered};
 
 static int open_owner(void **state)
 {
@@ -54,7 +60,7 @@ static int open_owner(void **state)
 
     (void)state;
     now = 100 * SECOND;
-    last = covers = running = 0;
+    last = covers = calls_run = 0;
     held = false;
     assert_int_equal(cluster_effects_create(CLUSTER_EFFECTS_MAX + 1, &queue), 0);
     assert_int_equal(cluster_pending_create(1, &pending), 0);
@@ -148,11 +154,11 @@ static void answers_that_wait_begin_a_copy_when_no_call_runs(void **state)
 
     (void)state;
     begin(9, true);
-    running = 2;
+    calls_run = 2;
     use();
     assert_true(held);
     assert_true(asked(MS, 0, 0) == 0);
-    running = 0;
+    calls_run = 0;
     use();
     id = asked(0, 1, CLUSTER_COPY_WHOLE);
     assert_true(id != 0 && held);
@@ -182,7 +188,7 @@ static void calls_that_do_not_end_in_time_put_a_copy_off(void **state)
 {
     (void)state;
     begin(9, true);
-    running = 1;
+    calls_run = 1;
     use();
     assert_true(asked(CLUSTER_COPY_DRAIN_NS - 1, 0, 0) == 0 && held);
     assert_true(asked(1, 0, 0) == 0);
@@ -190,8 +196,11 @@ static void calls_that_do_not_end_in_time_put_a_copy_off(void **state)
     assert_int_equal(figures().late, 1);
     assert_true(asked(CLUSTER_COPY_FIRST_NS - 1, 0, 0) == 0);
     assert_false(held);
-    running = 0;
-    assert_true(asked(1, 1, CLUSTER_COPY_WHOLE) != 0);
+    assert_true(asked(1, 0, 0) == 0 && held);
+    assert_true(asked(CLUSTER_COPY_DRAIN_NS, 0, 0) == 0 && !held);
+    calls_run = 0;
+    use(); /* none runs any more: it waits no longer */
+    assert_true(asked(0, 1, CLUSTER_COPY_WHOLE) != 0);
 }
 
 /* r[verify cluster.copy.failure] */

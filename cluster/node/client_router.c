@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/node/served_clients.h"
+#include "cluster/node/client_router.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,8 @@
 #define NODE_POOL  ((struct rapahub_pool_id){UINT32_MAX, 16})
 #define DIGEST_MIX UINT64_C(0x100000001B3)
 
-struct cluster_served_clients {
-    struct cluster_served_clients_parts parts;
+struct cluster_client_router {
+    struct cluster_client_router_parts parts;
     struct cluster_clients *clients; /* NULL: closed */
     struct hub_id_map *calls;        /* number of the client's call: that of the router's */
 };
@@ -27,7 +27,7 @@ struct cluster_served_clients {
 static void tell_each(void *user, const struct cluster_node_call *call, uint32_t container,
                       const struct rapahub_raw_answer *answer)
 {
-    struct cluster_served_clients *served = user;
+    struct cluster_client_router *self = user;
     const struct cluster_clients_answer end = {.status = answer->status,
                                                .application = answer->application,
                                                .container = container,
@@ -35,11 +35,11 @@ static void tell_each(void *user, const struct cluster_node_call *call, uint32_t
                                                .text = answer->text,
                                                .payload = answer->payload};
 
-    if (served->clients)
-        (void)cluster_clients_each(served->clients, call->key, &end);
+    if (self->clients)
+        (void)cluster_clients_each(self->clients, call->key, &end);
 }
 
-static void end_call(struct cluster_served_clients *served, uint64_t key,
+static void end_call(struct cluster_client_router *self, uint64_t key,
                      const struct rapahub_raw_answer *answer)
 {
     const struct cluster_clients_answer end = {.status = answer->status,
@@ -47,9 +47,9 @@ static void end_call(struct cluster_served_clients *served, uint64_t key,
                                                .text = answer->text,
                                                .payload = answer->payload};
 
-    (void)hub_id_map_remove(served->calls, key);
-    if (served->clients)
-        (void)cluster_clients_answer(served->clients, key, &end);
+    (void)hub_id_map_remove(self->calls, key);
+    if (self->clients)
+        (void)cluster_clients_answer(self->clients, key, &end);
 }
 
 static void tell_answer(void *user, const struct cluster_node_call *call,
@@ -105,8 +105,8 @@ static uint64_t lineage_of(const struct cluster_dispatch *parts, uint64_t pool, 
 static int resolve(void *user, const struct cluster_clients_call *call,
                    struct cluster_body_member *out)
 {
-    const struct cluster_served_clients *served = user;
-    const struct cluster_dispatch *parts = cluster_core_parts(served->parts.core);
+    const struct cluster_client_router *self = user;
+    const struct cluster_dispatch *parts = cluster_core_parts(self->parts.core);
     const struct cluster_resolve where = {parts->pools, parts->map, parts->locals, parts->node};
     const struct cluster_resolve_query query = query_of(call);
     struct cluster_resolve_members members;
@@ -164,12 +164,12 @@ static struct cluster_send_call send_of(const struct cluster_clients_call *call)
                                       .collect = body->collect};
 }
 
-static int call_pool(struct cluster_served_clients *served, const struct cluster_clients_call *call)
+static int call_pool(struct cluster_client_router *self, const struct cluster_clients_call *call)
 {
     const struct cluster_send_call asked = send_of(call);
     const struct cluster_node_call open = {.uid = asked.uid,
                                            .caller = &a_client,
-                                           .user = served,
+                                           .user = self,
                                            .key = call->number,
                                            .pool = asked.pool,
                                            .container = asked.query.mode == CLUSTER_MODE_DIRECT
@@ -179,20 +179,19 @@ static int call_pool(struct cluster_served_clients *served, const struct cluster
                                            .query = {.offset = asked.query.offset}};
     uint64_t number = 0;
     int status =
-        cluster_router_call(served->parts.router, &open, &asked, call->body->arguments, &number);
+        cluster_router_call(self->parts.router, &open, &asked, call->body->arguments, &number);
 
     if (status < 0 || number == 0)
         return status;
-    if (hub_id_map_put(served->calls, call->number, (void *)(uintptr_t)number) < 0)
+    if (hub_id_map_put(self->calls, call->number, (void *)(uintptr_t)number) < 0)
         rapahub_clear_error(); /* it ends at its deadline, and not by a cancel */
     return 0;
 }
 
-static int ask_services(struct cluster_served_clients *served,
-                        const struct cluster_clients_call *call)
+static int ask_services(struct cluster_client_router *self, const struct cluster_clients_call *call)
 {
     const struct cluster_asker asker = {.way = &an_asker,
-                                        .user = served,
+                                        .user = self,
                                         .key = call->number,
                                         .role = call->role,
                                         .deadline_ns = call->deadline_ns};
@@ -200,7 +199,7 @@ static int ask_services(struct cluster_served_clients *served,
     if (call->frame->pool != cluster_ids_pool(NODE_POOL) || call->frame->container != 0)
         return rapahub_fail(RAPAHUB_ENOPOOL, "cluster.resolve.query",
                             "this node offers rapahub.node, and nothing else");
-    return cluster_services_ask(served->parts.services, &asker, call->body->method_id,
+    return cluster_services_ask(self->parts.services, &asker, call->body->method_id,
                                 call->body->arguments);
 }
 
@@ -211,21 +210,21 @@ static int begin(void *user, const struct cluster_clients_call *call)
 
 static void cancel(void *user, uint64_t number)
 {
-    struct cluster_served_clients *served = user;
-    uint64_t call = (uintptr_t)hub_id_map_get(served->calls, number);
+    struct cluster_client_router *self = user;
+    uint64_t call = (uintptr_t)hub_id_map_get(self->calls, number);
 
     if (call != 0)
-        cluster_router_cancel(served->parts.router, call);
+        cluster_router_cancel(self->parts.router, call);
     else
-        cluster_services_cancel(served->parts.services, served, number);
+        cluster_services_cancel(self->parts.services, self, number);
 }
 
 static void end_origin(void *user, uint64_t origin)
 {
-    struct cluster_served_clients *served = user;
+    struct cluster_client_router *self = user;
     const struct cluster_event event = {.kind = CLUSTER_EVENT_ORIGIN_ENDED, .number = origin};
 
-    if (cluster_event_queue_add(served->parts.events, &event) < 0)
+    if (cluster_event_queue_add(self->parts.events, &event) < 0)
         rapahub_clear_error(); /* its calls are remembered for longer */
 }
 
@@ -233,51 +232,51 @@ static const struct cluster_clients_hooks hooks = {resolve, begin, cancel, end_o
 
 /* ---- made and released ---- */
 
-int cluster_served_clients_create(const struct cluster_served_clients_parts *parts,
-                                  const struct cluster_clients_options *options,
-                                  struct cluster_served_clients **out)
+int cluster_client_router_create(const struct cluster_client_router_parts *parts,
+                                 const struct cluster_clients_options *options,
+                                 struct cluster_client_router **out)
 {
-    struct cluster_served_clients *served = calloc(1, sizeof *served);
+    struct cluster_client_router *self = calloc(1, sizeof *self);
     struct cluster_clients_options how = *options;
     int status = 0;
 
-    *out = served;
-    if (!served)
+    *out = self;
+    if (!self)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the clients of a node");
-    served->parts = *parts;
+    self->parts = *parts;
     how.hooks = &hooks;
-    how.user = served;
-    if (hub_id_map_create(CALLS_MAX, &served->calls) < 0)
+    how.user = self;
+    if (hub_id_map_create(CALLS_MAX, &self->calls) < 0)
         status = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the clients of a node");
     if (status == 0)
-        status = cluster_clients_open(&how, &served->clients);
+        status = cluster_clients_open(&how, &self->clients);
     if (status < 0)
-        cluster_served_clients_release(out);
+        cluster_client_router_release(out);
     return status;
 }
 
-void cluster_served_clients_close(struct cluster_served_clients *served)
+void cluster_client_router_close(struct cluster_client_router *self)
 {
-    if (served)
-        cluster_clients_release(&served->clients);
+    if (self)
+        cluster_clients_release(&self->clients);
 }
 
-void cluster_served_clients_release(struct cluster_served_clients **served)
+void cluster_client_router_release(struct cluster_client_router **self)
 {
-    if (*served) {
-        cluster_clients_release(&(*served)->clients);
-        hub_id_map_release(&(*served)->calls);
+    if (*self) {
+        cluster_clients_release(&(*self)->clients);
+        hub_id_map_release(&(*self)->calls);
     }
-    free(*served);
-    *served = NULL;
+    free(*self);
+    *self = NULL;
 }
 
-int cluster_served_clients_fd(const struct cluster_served_clients *served)
+int cluster_client_router_fd(const struct cluster_client_router *self)
 {
-    return cluster_clients_fd(served->clients);
+    return cluster_clients_fd(self->clients);
 }
 
-int cluster_served_clients_dispatch(struct cluster_served_clients *served)
+int cluster_client_router_dispatch(struct cluster_client_router *self)
 {
-    return served->clients ? cluster_clients_dispatch(served->clients) : 0;
+    return self->clients ? cluster_clients_dispatch(self->clients) : 0;
 }

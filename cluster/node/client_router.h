@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client_router: what the clients of a node ask for goes where it belongs: calls of pools to the
+ * core, those of `rapahub.node` to the services; and the answers go back. Owner.
+ */
+#ifndef CLUSTER_NODE_CLIENT_ROUTER_H
+#define CLUSTER_NODE_CLIENT_ROUTER_H
+
+#include "cluster/core/core.h"
+#include "cluster/node/base/event_queue.h"
+#include "cluster/node/calls/router.h"
+#include "cluster/node/services/services.h"
+
+struct cluster_clients_options;
+struct cluster_client_router;
+
+struct cluster_client_router_parts { /* all live longer */
+    const struct cluster_core *core;
+    struct cluster_event_queue *events;
+    struct cluster_router *router;
+    struct cluster_services *services;
+};
+
+/* Opens the socket, as cluster_clients_open does; its hooks are set here. */
+int cluster_client_router_create(const struct cluster_client_router_parts *parts,
+                                 const struct cluster_clients_options *options,
+                                 struct cluster_client_router **out);
+
+/* Ends all connections. The ends of calls that are open are dropped. */
+void cluster_client_router_close(struct cluster_client_router *self);
+void cluster_client_router_release(struct cluster_client_router **self);
+
+/* Readable when cluster_client_router_dispatch has something to do. */
+int cluster_client_router_fd(const struct cluster_client_router *self);
+int cluster_client_router_dispatch(struct cluster_client_router *self);
+
+#endif
