@@ -99,16 +99,20 @@ static bool take_jobs(struct cluster_store_thread *thread, struct hub_list *to)
     return goes_on;
 }
 
-/* Sleeps until there is something new, or what waits is due. */
+/* Sleeps until there is something new, or what waits is due; not at all if it is to end and nothing
+ * is left to do. */
 static void wait_for_jobs(struct cluster_store_thread *thread, uint32_t seen, uint64_t due_ns)
 {
     uint64_t deadline_ns = hub_clock_after(SLEEP_NS);
+    bool ends;
 
     hub_mutex_lock(&thread->lock);
     if (thread->closing && thread->deadline_ns < deadline_ns)
         deadline_ns = thread->deadline_ns;
+    ends = thread->closing && !cluster_disk_worker_is_busy(&thread->worker);
     hub_mutex_unlock(&thread->lock);
-    hub_futex_wait_private(&thread->orders, seen, due_ns < deadline_ns ? due_ns : deadline_ns);
+    if (!ends)
+        hub_futex_wait_private(&thread->orders, seen, due_ns < deadline_ns ? due_ns : deadline_ns);
 }
 
 static void *work(void *user)

@@ -54,6 +54,7 @@ static void run_node(const struct folder_stage *stage)
     struct cluster_digest digest;
     struct boot_told told = {0};
     struct cluster_boot boot;
+    uint64_t stopped_ns;
 
     assert_int_equal(boot_stage_run(stage, &boot), 0);
     assert_int_equal(cluster_boot_read_all(&boot, &boot_stage_visitor, &told), 0);
@@ -74,7 +75,9 @@ static void run_node(const struct folder_stage *stage)
     cluster_digest_add(&digest, "module", 6);
     cluster_digest_end(&digest, part.digest);
     assert_int_equal(cluster_store_thread_blob_part(thread, &part, on_done, NULL), 0);
+    stopped_ns = hub_clock_now();
     cluster_store_thread_stop(thread, true, hub_clock_after(10 * HUB_SECOND));
+    assert_true(hub_clock_now() - stopped_ns < 8 * HUB_SECOND); /* its last request has ended */
     cluster_boot_close(&boot);
 }
 
