@@ -4,7 +4,7 @@
 # shellcheck source=tests/run/suites.sh
 . tests/run/suites.sh
 
-# It knows no pidfd (shm/wait, host-lives/anonymous), and runs a child that shares its parent's memory in
+# It knows no pidfd (shm/wait, host-lives/anonymous; cluster-node: boot, folder_check, guest_records), and runs a child that shares its parent's memory in
 # memory of its own (spawn). A program that sends a hundred megabytes takes it minutes (server); one crashes on
 # purpose, and valgrind has its own words for that (last_words). Three lower the limit of descriptors,
 # which valgrind keeps to itself (fd_store twice, received). All threads stand still where one closes
@@ -14,7 +14,8 @@
 readonly not_under_valgrind=(test_unit_shm_wait test_unit_host-lives_anonymous test_unit_host-process_spawn
     test_unit_host-control_server test_unit_guest-sdk_whole_last_words test_unit_shm_fd_store
     test_unit_host-process_fd_store test_unit_base_received test_unit_base_closer test_unit_base_futex
-    test_unit_host-owner_futexes test_unit_host-process_nap test_unit_support_clock_page)
+    test_unit_host-owner_futexes test_unit_host-process_nap test_unit_support_clock_page test_unit_cluster-node_boot
+    test_unit_cluster-node_folder_check test_unit_cluster-node_guest_records)
 
 # One program under valgrind; its log stays if it fails, and under another name if it was skipped.
 one_under_valgrind() {

@@ -95,7 +95,7 @@ void folder_stage_flip(const struct folder_stage *stage, const char *name, size_
 {
     OWN(hub_fd) int fd = -1;
     char path[512];
-    uint8_t byte;
+    uint8_t byte = 0;
 
     path_of(stage, name, path);
     fd = open(path, O_RDWR | O_CLOEXEC);
