@@ -104,6 +104,11 @@ static void remove_container(struct cluster_runner *runner, const struct cluster
     cluster_container_steps_remove(runner->steps, effect);
 }
 
+static void copy_state(struct cluster_runner *runner, const struct cluster_effect *effect)
+{
+    cluster_container_steps_copy(runner->steps, effect);
+}
+
 static void end_order(struct cluster_runner *runner, const struct cluster_effect *effect)
 {
     cluster_services_ordered(runner->services, effect);
@@ -122,7 +127,8 @@ static void (*const carry_out[CLUSTER_EFFECT_KINDS])(struct cluster_runner *runn
     [CLUSTER_EFFECT_HOLD] = hold_container,
     [CLUSTER_EFFECT_RELEASE] = hold_container,
     [CLUSTER_EFFECT_REMOVE] = remove_container,
-    [CLUSTER_EFFECT_ORDERED] = end_order};
+    [CLUSTER_EFFECT_ORDERED] = end_order,
+    [CLUSTER_EFFECT_COPY] = copy_state};
 
 /* ---- events ---- */
 
@@ -198,6 +204,24 @@ static int start(struct cluster_runner *runner)
     return cluster_event_queue_add(runner->events, &started);
 }
 
+/* Tells the core, and returns what it says; its effects are carried out either way. */
+static int step(struct cluster_runner *runner, struct cluster_event *event)
+{
+    int status;
+
+    event->now_ns = hub_clock_now();
+    status = cluster_core_step(runner->core, event, runner->effects);
+    if (status < 0)
+        refuse(runner, event, status);
+    for (uint32_t i = 0; i < runner->effects->count; i++) {
+        const struct cluster_effect *effect = &runner->effects->effects[i];
+
+        CHECK(effect->kind < CLUSTER_EFFECT_KINDS && carry_out[effect->kind]);
+        carry_out[effect->kind](runner, effect);
+    }
+    return status;
+}
+
 static int tell(struct cluster_runner *runner, const struct cluster_event *from)
 {
     struct cluster_event event = *from;
@@ -206,16 +230,7 @@ static int tell(struct cluster_runner *runner, const struct cluster_event *from)
 
     if (status < 0)
         return status;
-    event.now_ns = hub_clock_now();
-    status = cluster_core_step(runner->core, &event, runner->effects);
-    if (status < 0)
-        refuse(runner, &event, status);
-    for (uint32_t i = 0; i < runner->effects->count; i++) {
-        const struct cluster_effect *effect = &runner->effects->effects[i];
-
-        CHECK(effect->kind < CLUSTER_EFFECT_KINDS && carry_out[effect->kind]);
-        carry_out[effect->kind](runner, effect);
-    }
+    (void)step(runner, &event);
     if (event.kind == CLUSTER_EVENT_POOL && !event.record)
         cluster_pool_records_remove(runner->pools, event.pool);
     return event.kind == CLUSTER_EVENT_READ && event.status == 0 && !runner->started ? start(runner)
@@ -260,6 +275,24 @@ static void tell_urgent(void *user)
 }
 
 static const struct cluster_event_queue_hooks hooks = {tell_urgent};
+
+/* In a callback of the disk, which a turn calls between two steps of the core. */
+static int tell_now(void *user, const struct cluster_event *from)
+{
+    struct cluster_runner *runner = user;
+    struct cluster_event event = *from;
+    int status;
+
+    CHECK(!runner->busy);
+    if (!runner->effects)
+        return rapahub_fail(RAPAHUB_ECLOSED, "", "the node ends");
+    runner->busy = true;
+    status = step(runner, &event);
+    runner->busy = false;
+    return status;
+}
+
+const struct cluster_container_rows_hooks cluster_runner_hooks = {tell_now};
 
 /* ---- a snapshot of the map ---- */
 

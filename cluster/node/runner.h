@@ -40,6 +40,9 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     struct cluster_effects *effects;
 };
 
+/* For the containers of the node, which the runner has as their teller. */
+extern const struct cluster_container_rows_hooks cluster_runner_hooks;
+
 /* Gathers the descriptors, and begins: the core reads its map. Waits until it has that, but no
  * longer than this: -ETIMEDOUT. */
 int cluster_runner_begin(struct cluster_runner *runner, uint64_t timeout_ns);

@@ -81,7 +81,7 @@ static void end(struct cluster_container_row *row)
 
 void cluster_container_removal_go_on(struct cluster_container_row *row)
 {
-    if (row->removal == 0 || row->folder_asked ||
+    if (row->removal == 0 || row->folder_asked || row->copies_asked ||
         (row->state != STEP(UP) && row->state != STEP(DOWN)))
         return;
     if (row->guest)

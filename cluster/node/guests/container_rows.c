@@ -2,6 +2,7 @@
 #include "cluster/node/guests/container_rows.h"
 
 #include <rapahub/error.h>
+#include <rapahub/lifecycle.h>
 
 #include "hub/base/check.h"
 #include "hub/base/clock.h"
@@ -34,6 +35,11 @@ int cluster_container_rows_init(struct cluster_container_rows *rows,
 
 void cluster_container_rows_fini(struct cluster_container_rows *rows)
 {
+    for (uint32_t place = 0; (place = cluster_table_after(&rows->rows, place)) != 0;) {
+        struct cluster_container_row *row = cluster_table_at(&rows->rows, place);
+
+        cluster_disk_job_free_copies(&row->load.copies);
+    }
     cluster_index_fini(&rows->index);
     cluster_table_fini(&rows->rows);
 }
@@ -119,6 +125,12 @@ struct cluster_disk_container cluster_container_rows_on_disk(
     return (struct cluster_disk_container){row->pool, row->container};
 }
 
+void cluster_container_rows_hold(const struct cluster_container_row *row, bool held)
+{
+    if (rapahub_host_hold(row->rows->parts.host, cluster_container_rows_id(row), held) < 0)
+        rapahub_clear_error(); /* it is not there yet */
+}
+
 void cluster_container_rows_tell(struct cluster_container_row *row, struct cluster_event event)
 {
     event.pool = row->pool;
@@ -144,6 +156,7 @@ void cluster_container_rows_answer_begin(struct cluster_container_row *row, int 
         row, (struct cluster_event){.kind = CLUSTER_EVENT_BEGUN,
                                     .id = row->begin,
                                     .status = status,
+                                    .covered = row->load.copies.count > 0,
                                     .text = rapahub_string_of(status < 0 ? text : "")});
     row->begin = 0;
 }

@@ -12,7 +12,8 @@
 
 #include "cluster/core/base/index.h"
 #include "cluster/core/base/table.h"
-#include "cluster/core/event.h"
+#include "cluster/core/core.h"
+#include "cluster/node/base/buffers.h"
 #include "cluster/node/base/event_queue.h"
 #include "cluster/node/guests/guests.h"
 
@@ -29,11 +30,21 @@ enum cluster_container_step {
 
 extern const struct hub_states cluster_container_step_states;
 
+/* The user of containers: a constant table. */
+struct cluster_container_rows_hooks {
+    /* Tells the core an event at once, in no step of it, and returns what it says. */
+    int (*tell)(void *teller, const struct cluster_event *event);
+};
+
 struct cluster_container_rows_parts { /* all live longer */
     struct rapahub_host *host;
     struct cluster_store_thread *disk;
     const struct cluster_pool_records *pools;
     struct cluster_event_queue *events;
+    const struct cluster_core *core;
+    struct cluster_buffers *buffers; /* answers of calls that are too large for the core */
+    const struct cluster_container_rows_hooks *hooks;
+    void *teller;
     const char *folders; /* absolute path of those of containers */
     uint32_t node;
     uint32_t guests_max; /* 0: 255 */
@@ -52,6 +63,13 @@ struct cluster_container_rows {
     uint32_t steps;          /* begun in the host, and not ended */
 };
 
+/* The copies with which a container begins, as far as it has loaded them. */
+struct cluster_container_load {
+    struct cluster_disk_copies copies;
+    size_t next; /* copy */
+    uint64_t at; /* byte of it */
+};
+
 struct cluster_container_row {
     struct cluster_container_rows *rows;
     uint64_t pool;
@@ -60,9 +78,17 @@ struct cluster_container_row {
     struct cluster_guest *guest; /* NULL: none */
     uint64_t begin, deadline_ns; /* id of the effect BEGIN; 0: it was answered */
     uint64_t token;
-    uint64_t removal; /* id of the effect REMOVE; 0: none */
+    uint64_t incarnation; /* of the guest in which it begins */
+    uint64_t removal;     /* id of the effect REMOVE; 0: none */
+    struct cluster_container_load load;
+    uint64_t state_size, changes_size; /* of its copies on the disk */
+    const void *copying;               /* by which its state is being taken; NULL: none */
     uint8_t how;
     bool has_folder, folder_asked, told; /* told: the embedder, that it came */
+    bool has_copies, copies_asked;       /* WAITING: those with which it begins */
+    bool held;                           /* the core wants its calls to wait */
+    bool plugged;                        /* its calls are refused until it is unplugged */
+    bool saves_wholly;                   /* its module saves no changes */
     struct hub_list link;                /* in one of the lists above */
 };
 
@@ -82,6 +108,9 @@ void cluster_container_rows_move(struct cluster_container_row *row, enum cluster
 struct rapahub_container_id cluster_container_rows_id(const struct cluster_container_row *row);
 struct cluster_disk_container cluster_container_rows_on_disk(
     const struct cluster_container_row *row);
+
+/* Lets its calls in the host wait, or go on. */
+void cluster_container_rows_hold(const struct cluster_container_row *row, bool held);
 
 /* Tell the core an event of the container; BEGUN, if it was not told yet. Tell the embedder that it
  * came or left, if it does not know. */

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/node/guests/container_steps.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include <rapahub/error.h>
-#include <rapahub/lifecycle.h>
 
-#include "cluster/node/disk/container_folders.h"
+#include "cluster/node/guests/container_beginning.h"
+#include "cluster/node/guests/container_copies.h"
 #include "cluster/node/guests/container_removal.h"
-#include "cluster/node/guests/params.h"
 #include "hub/base/clock.h"
-#include "hub/base/own.h"
-
-#define FOLDER_MAX 4096
 
 #define STEP(name) CLUSTER_CONTAINER_STEP_##name
 
@@ -23,119 +18,6 @@ struct cluster_container_steps {
 };
 
 /* ---- a container begins ---- */
-
-static void end_begin(struct cluster_container_row *row, int status, const char *text)
-{
-    cluster_container_rows_answer_begin(row, status, text);
-    cluster_container_rows_move(row, status < 0 ? STEP(DOWN) : STEP(UP));
-    cluster_container_removal_go_on(row);
-}
-
-static void hold(const struct cluster_container_row *row, bool held)
-{
-    if (rapahub_host_hold(row->rows->parts.host, cluster_container_rows_id(row), held) < 0)
-        rapahub_clear_error(); /* it is not there yet */
-}
-
-static void on_begun(void *user, int status, const void *result)
-{
-    struct cluster_container_row *row = user;
-
-    (void)result;
-    row->rows->steps--;
-    if (status == 0)
-        hold(row, true);
-    end_begin(row, status, status < 0 ? rapahub_last_error()->text : "");
-}
-
-static int begin_with(struct cluster_container_row *row, const struct cluster_pool_spec *spec,
-                      struct rapahub_bytes params)
-{
-    char name[CLUSTER_KEYS_NAME_MAX + 1];
-    const struct rapahub_step step = {.target = cluster_container_rows_id(row),
-                                      .timeout_ns = hub_clock_left(row->deadline_ns) + 1,
-                                      .on_done = on_begun,
-                                      .user = row};
-    const struct rapahub_container_options options = {.id = step.target,
-                                                      .pool_name = name,
-                                                      .params = params,
-                                                      .managed = true,
-                                                      .routed = spec->durability ==
-                                                                CLUSTER_DURABILITY_ACKED,
-                                                      .token = row->token};
-
-    snprintf(name, sizeof name, "%.*s", (int)spec->name.size, spec->name.data);
-    hold(row, true); /* where it is down here, and is known */
-    return rapahub_host_begin_async(row->rows->parts.host, &step, row->guest->life, &options,
-                                    (enum rapahub_begin)row->how);
-}
-
-/* A life that follows another is held before its callbacks run, a first one when they have run: a
- * call that is no call of the core may be before that, in pools whose calls are not routed. */
-static int begin_in_guest(struct cluster_container_row *row)
-{
-    const struct cluster_container_rows_parts *parts = &row->rows->parts;
-    const struct cluster_pool_records_pool *pool =
-        cluster_pool_records_find(parts->pools, row->pool);
-    OWN(hub_memory) char *params = malloc(CLUSTER_PARAMS_MAX);
-    char path[CLUSTER_CONTAINER_FOLDERS_PATH], folder[FOLDER_MAX];
-    const struct cluster_params with = {row->container, parts->node, folder};
-    int64_t size;
-    int status;
-
-    if (!params)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for params");
-    if (!pool)
-        return rapahub_fail(RAPAHUB_ENOPOOL, "", "its pool is gone");
-    cluster_container_folders_path(row->pool, row->container, path);
-    snprintf(folder, sizeof folder, "%s/%s", parts->folders, path);
-    size = cluster_params_fill(pool->spec.params, &with, params);
-    if (size < 0)
-        return (int)size;
-    status = begin_with(row, &pool->spec, (struct rapahub_bytes){params, (size_t)size});
-    if (status == 0)
-        row->rows->steps++;
-    return status;
-}
-
-static void try_begin(struct cluster_container_row *row)
-{
-    int status;
-
-    if (row->state != STEP(WAITING) || !row->has_folder || !row->guest ||
-        row->guest->state != CLUSTER_GUEST_READY)
-        return;
-    cluster_container_rows_move(row, STEP(BEGINNING));
-    status = begin_in_guest(row);
-    if (status < 0)
-        end_begin(row, status, rapahub_last_error()->text);
-}
-
-static void on_folder(void *user, struct cluster_disk_result *result)
-{
-    struct cluster_container_row *row = user;
-
-    row->folder_asked = false;
-    row->has_folder = result->status == 0;
-    if (row->state != STEP(WAITING))
-        cluster_container_removal_go_on(row);
-    else if (result->status < 0)
-        end_begin(row, result->status, result->text);
-    else
-        try_begin(row);
-}
-
-static int ask_for_folder(struct cluster_container_row *row)
-{
-    int status;
-
-    if (row->has_folder || row->folder_asked)
-        return 0;
-    status = cluster_store_thread_folder_make(row->rows->parts.disk,
-                                              cluster_container_rows_on_disk(row), on_folder, row);
-    row->folder_asked = status == 0;
-    return status;
-}
 
 /* A guest that is not started again is, once, for each container that is to begin in it. */
 static int ask_for_guest(struct cluster_container_steps *steps, struct cluster_container_row *row)
@@ -154,7 +36,7 @@ static int ask_for_guest(struct cluster_container_steps *steps, struct cluster_c
 
 static void wait_for_guest(struct cluster_container_steps *steps, struct cluster_container_row *row)
 {
-    int status = ask_for_folder(row);
+    int status = cluster_container_beginning_ask(row);
 
     hub_list_append(&steps->rows.waiting, &row->link);
     if (status == 0)
@@ -162,9 +44,9 @@ static void wait_for_guest(struct cluster_container_steps *steps, struct cluster
     if (row->state != STEP(WAITING))
         return; /* the guest has failed meanwhile, which was told */
     if (status < 0)
-        end_begin(row, status, rapahub_last_error()->text);
+        cluster_container_beginning_end(row, status, rapahub_last_error()->text);
     else
-        try_begin(row);
+        cluster_container_beginning_try(row);
 }
 
 void cluster_container_steps_begin(struct cluster_container_steps *steps,
@@ -182,6 +64,8 @@ void cluster_container_steps_begin(struct cluster_container_steps *steps,
     row->deadline_ns = effect->at_ns;
     row->token = effect->token;
     row->how = effect->how;
+    row->has_copies = !effect->copy;
+    row->held = true;
     cluster_container_rows_move(row, STEP(WAITING));
     cluster_container_rows_wake(&steps->rows);
 }
@@ -194,7 +78,9 @@ void cluster_container_steps_hold(struct cluster_container_steps *steps,
 
     if (!row)
         return;
-    hold(row, held);
+    row->held = held;
+    if (held || !row->copying)
+        cluster_container_rows_hold(row, held);
     if (!held && row->state == STEP(UP))
         cluster_container_rows_tell_embedder(row, true);
 }
@@ -203,6 +89,12 @@ void cluster_container_steps_remove(struct cluster_container_steps *steps,
                                     const struct cluster_effect *effect)
 {
     cluster_container_removal_begin(&steps->rows, effect);
+}
+
+void cluster_container_steps_copy(struct cluster_container_steps *steps,
+                                  const struct cluster_effect *effect)
+{
+    cluster_container_copies_begin(&steps->rows, effect);
 }
 
 /* ---- their guests ---- */
@@ -232,20 +124,20 @@ static void guest_is_down(struct cluster_container_row *row)
 static void guest_has_failed(struct cluster_container_row *row)
 {
     if (row->state == STEP(WAITING))
-        end_begin(row, row->guest->status, row->guest->text);
+        cluster_container_beginning_end(row, row->guest->status, row->guest->text);
 }
 
 static void guest_is_closed(struct cluster_container_row *row)
 {
     guest_is_down(row);
     if (row->state == STEP(WAITING))
-        end_begin(row, RAPAHUB_EDIED, "its guest was closed");
+        cluster_container_beginning_end(row, RAPAHUB_EDIED, "its guest was closed");
     cluster_container_removal_closed(row);
 }
 
 static void on_ready(void *user, struct cluster_guest *guest)
 {
-    each_of(user, guest, try_begin);
+    each_of(user, guest, cluster_container_beginning_try);
 }
 
 static void on_down(void *user, struct cluster_guest *guest)
@@ -326,7 +218,8 @@ uint64_t cluster_container_steps_step(struct cluster_container_steps *steps, uin
             HUB_LIST_ITEM(place, struct cluster_container_row, link);
 
         if (row->deadline_ns <= now_ns)
-            end_begin(row, RAPAHUB_ETIMEDOUT, "its guest was not ready in time");
+            cluster_container_beginning_end(row, RAPAHUB_ETIMEDOUT,
+                                            "its guest was not ready in time");
         else if (row->deadline_ns < next)
             next = row->deadline_ns;
     }

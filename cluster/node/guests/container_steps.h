@@ -27,12 +27,14 @@ int cluster_container_steps_fd(const struct cluster_container_steps *steps);
  * at no time. In each turn of the node. */
 uint64_t cluster_container_steps_step(struct cluster_container_steps *steps, uint64_t now_ns);
 
-/* Carry out the effects BEGIN, HOLD and RELEASE, and REMOVE. */
+/* Carry out the effects BEGIN, HOLD and RELEASE, REMOVE, and COPY. */
 void cluster_container_steps_begin(struct cluster_container_steps *steps,
                                    const struct cluster_effect *effect);
 void cluster_container_steps_hold(struct cluster_container_steps *steps,
                                   const struct cluster_effect *effect, bool held);
 void cluster_container_steps_remove(struct cluster_container_steps *steps,
                                     const struct cluster_effect *effect);
+void cluster_container_steps_copy(struct cluster_container_steps *steps,
+                                  const struct cluster_effect *effect);
 
 #endif

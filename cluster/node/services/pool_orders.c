@@ -36,24 +36,12 @@ static int check_options(const struct cluster_pool_spec *spec)
                    : rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for options");
 }
 
-static int check_durability(const struct cluster_pool_spec *spec)
-{
-    return spec->durability >= CLUSTER_DURABILITY_CHECKPOINT
-               ? rapahub_fail(RAPAHUB_ENOTSUP, "",
-                              "pool %.*s: a node keeps no copies of states yet: write "
-                              "`durability: none` or `local` in its file",
-                              (int)spec->name.size, spec->name.data)
-               : 0;
-}
-
 static int read_spec(struct apply *apply)
 {
     struct cluster_digest digest;
     int status =
         cluster_pool_spec_read((struct rapahub_bytes){apply->bytes, apply->size}, &apply->spec);
 
-    if (status == 0)
-        status = check_durability(&apply->spec);
     if (status == 0)
         status = check_options(&apply->spec);
     if (status == 0)
