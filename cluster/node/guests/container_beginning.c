@@ -301,7 +301,7 @@ static void on_copies(void *user, struct cluster_disk_result *result)
         go_on(row, result->status, result->text);
 }
 
-/* One request at a time: the folder is that of before until it is known whether copies are there.
+/* Requests come one by one: the folder is that of before until it is known whether copies are there.
  */
 int cluster_container_beginning_ask(struct cluster_container_row *row)
 {
