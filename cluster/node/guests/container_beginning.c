@@ -301,8 +301,8 @@ static void on_copies(void *user, struct cluster_disk_result *result)
         go_on(row, result->status, result->text);
 }
 
-/* Requests come one by one: the folder is that of before until it is known whether copies are there.
- */
+/* Requests come one by one: the folder is that of before until it is known whether there are
+ * copies. */
 int cluster_container_beginning_ask(struct cluster_container_row *row)
 {
     struct cluster_store_thread *disk = row->rows->parts.disk;
