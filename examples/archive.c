@@ -11,6 +11,7 @@
 #include "archive_run.h"
 
 #define GUESTS 2u
+#define KILLS  12u
 
 struct archive {
     struct rapahub_host *host;
@@ -121,7 +122,7 @@ int main(int argc, char **argv)
     static const struct archive_victims victims = {
         .moments = moments, .moments_count = 3, .count = GUESTS, .kill = kill_guest};
     struct archive archive = {NULL};
-    const struct archive_plugins plugins = {&archive, start, print, NULL, stop, &victims};
+    const struct archive_plugins plugins = {&archive, start, print, NULL, stop, &victims, KILLS};
 
     return archive_run_main(argc, argv, &plugins);
 }

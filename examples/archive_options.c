@@ -14,10 +14,10 @@
 #define MIB (UINT64_C(1) << 20)
 
 static const char help[] =
-    "usage: archive [OPTION...] [FOLDER...]\n"
+    "usage: archive [OPTION...] [FOLDER...], or archive_node\n"
     "Stores the files of the folders through two plugins that are killed meanwhile, reads them\n"
     "back and compares. Default: /usr/share/common-licenses /usr/share/doc .\n"
-    "  --kills N      SIGKILLs spread over the run (12; 0: none)\n"
+    "  --kills N      SIGKILLs spread over the run (12, or 48 of a node; 0: none)\n"
     "  --seed N       of their moments (random)\n"
     "  --threads N    callers at the same time (4)\n"
     "  --seconds N    give up after (300)\n"
@@ -69,7 +69,7 @@ static void set_option(struct archive_options *options, int letter)
     }
 }
 
-struct archive_options archive_options_parse(int argc, char **argv)
+struct archive_options archive_options_parse(int argc, char **argv, unsigned kills)
 {
     static const char *const folders[] = {"/usr/share/common-licenses", "/usr/share/doc", ".",
                                           NULL};
@@ -79,7 +79,7 @@ struct archive_options archive_options_parse(int argc, char **argv)
         {"help", 0, NULL, 'h'},  {"verbose", 0, NULL, 'v'}, {NULL, 0, NULL, 0}};
     struct archive_options options = {.chimods = CHIMODS,
                                       .folders = folders,
-                                      .kills = 12,
+                                      .kills = kills,
                                       .threads = 4,
                                       .seconds = 300,
                                       .folder_max = 64 * MIB};

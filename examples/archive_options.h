@@ -14,7 +14,8 @@ struct archive_options {
     bool verbose;
 };
 
-/* Ends the program if the arguments are not valid, or ask for help. */
-struct archive_options archive_options_parse(int argc, char **argv);
+/* `kills`: their number where none is given. Ends the program if the arguments are not valid, or
+ * ask for help. */
+struct archive_options archive_options_parse(int argc, char **argv, unsigned kills);
 
 #endif

@@ -197,7 +197,7 @@ static void remove_store(const char *folder)
 
 int archive_run_main(int argc, char **argv, const struct archive_plugins *plugins)
 {
-    const struct archive_options options = archive_options_parse(argc, argv);
+    const struct archive_options options = archive_options_parse(argc, argv, plugins->kills);
     const char *base = getenv("TMPDIR");
     struct archive_run run = {.workers = options.threads};
     char folder[2048];

@@ -18,6 +18,7 @@ struct archive_plugins {
     const char *(*verdict)(void *self); /* why the run proves too little; NULL: it does not */
     void (*stop)(void *self);
     const struct archive_victims *victims;
+    unsigned kills; /* where the command line has no number */
 };
 
 /* The whole program: returns its exit status. */
