@@ -230,6 +230,8 @@ static int tell(struct cluster_runner *runner, const struct cluster_event *from)
 
     if (status < 0)
         return status;
+    if (event.kind == CLUSTER_EVENT_CONTAINER)
+        cluster_router_down(runner->router, event.pool, event.container);
     (void)step(runner, &event);
     if (event.kind == CLUSTER_EVENT_POOL && !event.record)
         cluster_pool_records_remove(runner->pools, event.pool);

@@ -129,6 +129,11 @@ void cluster_router_run(struct cluster_router *router, const struct cluster_effe
     cluster_runs_begin(&router->runs, effect);
 }
 
+void cluster_router_down(struct cluster_router *router, uint64_t pool, uint32_t container)
+{
+    cluster_runs_down(&router->runs, pool, container);
+}
+
 void cluster_router_refused(struct cluster_router *router, const struct cluster_send_call *asked,
                             int status)
 {
@@ -361,6 +366,7 @@ int cluster_router_create(const struct cluster_router_parts *parts, struct clust
                                          .events = parts->events,
                                          .buffers = parts->buffers,
                                          .calls = router->calls};
+    hub_list_init(&router->runs.open);
     if (status == 0)
         status = rapahub_host_set_router(parts->host, &takes);
     if (status < 0)

@@ -54,6 +54,9 @@ void cluster_router_run(struct cluster_router *router, const struct cluster_effe
 void cluster_router_each(struct cluster_router *router, const struct cluster_effect *effect);
 void cluster_router_answer(struct cluster_router *router, const struct cluster_effect *effect);
 
+/* A container is down, which the core is told next. */
+void cluster_router_down(struct cluster_router *router, uint64_t pool, uint32_t container);
+
 /* The core has refused the call with this number, with the diagnosis of the thread. */
 void cluster_router_refused(struct cluster_router *router, const struct cluster_send_call *call,
                             int status);

@@ -10,7 +10,11 @@
 #include "hub/base/clock.h"
 
 struct run {
+    struct hub_list link;
     struct cluster_runs *runs;
+    uint64_t pool, request;
+    uint32_t container;
+    bool down;     /* its life of the container has ended */
     uint64_t id;   /* the effect's */
     uint64_t call; /* number of the open call whose streams it has; 0: none */
 };
@@ -61,13 +65,27 @@ static void return_streams(struct cluster_runs *runs, uint64_t number)
 
 static void on_run(void *user, const struct rapahub_raw_answer *answer)
 {
+    static const struct rapahub_raw_answer died = {.status = RAPAHUB_EDIED};
     struct run *run = user;
 
     run->runs->count--;
+    hub_list_remove(&run->link);
     if (run->call != 0)
         return_streams(run->runs, run->call);
-    tell(run->runs, run->id, answer);
+    tell(run->runs, run->id, run->down ? &died : answer);
     free(run);
+}
+
+void cluster_runs_down(struct cluster_runs *runs, uint64_t pool, uint32_t container)
+{
+    HUB_LIST_EACH (&runs->open, link) {
+        struct run *run = HUB_LIST_ITEM(link, struct run, link);
+
+        if (run->pool != pool || run->container != container || run->down)
+            continue;
+        run->down = true;
+        rapahub_host_cancel(runs->host, (struct rapahub_request_id){run->request});
+    }
 }
 
 static void refuse(struct cluster_runs *runs, uint64_t id, int status)
@@ -112,6 +130,7 @@ static int start(struct cluster_runs *runs, struct run *run, struct cluster_node
     status = rapahub_host_call_raw(runs->host, &raw, on_run, run, &request);
     if (status < 0)
         return status;
+    run->request = request.number;
     if (call && call->streams_count > 0) {
         call->streams_given = true;
         call->run = request.number;
@@ -130,12 +149,14 @@ void cluster_runs_begin(struct cluster_runs *runs, const struct cluster_effect *
         refuse(runs, effect->id, rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a run"));
         return;
     }
-    *run = (struct run){runs, effect->id, 0};
+    *run = (struct run){
+        .runs = runs, .id = effect->id, .pool = effect->pool, .container = effect->container};
     status = start(runs, run, call, effect);
     if (status < 0) {
         refuse(runs, effect->id, status);
         free(run);
         return;
     }
+    hub_list_append(&runs->open, &run->link);
     runs->count++;
 }
