@@ -342,7 +342,7 @@ static int step_parts(struct cluster_runner *runner, uint64_t *next_ns)
         return status;
     cluster_marker_step(runner->boot->marker, now_ns, &marker_ns);
     status = cluster_store_thread_step(runner->disk);
-    if (status == 0)
+    if (status == 0 && runner->started) /* before that, no pool is known */
         status = cluster_client_router_dispatch(runner->clients);
     *next_ns = least(store_ns, marker_ns);
     *next_ns = least(*next_ns, cluster_container_steps_step(runner->steps, now_ns));
