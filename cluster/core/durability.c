@@ -171,8 +171,8 @@ int cluster_durability_saved(struct cluster_dispatch *core, const struct cluster
 
 int cluster_durability_copied(struct cluster_dispatch *core, const struct cluster_event *event)
 {
-    const struct cluster_copy_owner_copied copied = {event->id, event->status, event->state_size,
-                                                     event->changes_size};
+    const struct cluster_copy_owner_copied copied = {event->id, event->status, event->whole,
+                                                     event->state_size, event->changes_size};
 
     return cluster_copy_owner_copied(core->copies, &copied, core->now_ns) ? 0 : refuse();
 }

@@ -63,7 +63,8 @@ struct cluster_event {
     uint64_t session;  /* STARTED: the revision that created the record of the own session */
     uint32_t boot, generation;   /* STARTED */
     int32_t status, application; /* STORE: enum cluster_txn_status, never UNKNOWN */
-    bool whole;                  /* RESTORED: it is of a whole state, not of changes */
+    bool whole;                  /* RESTORED: it is of a whole state, not of changes; COPIED: the
+                                    module saves no others */
     uint64_t state_size;         /* COPIED: bytes of the whole state */
     uint64_t changes_size;       /* COPIED: bytes of all changes since */
     struct rapahub_string text;  /* BEGUN, REMOVED, COPIED: why not */

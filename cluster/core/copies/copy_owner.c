@@ -32,6 +32,7 @@ struct row {
     bool up;    /* its life lasts */
     bool used;  /* calls have ended since the last copy was taken */
     bool whole; /* the next one is a whole state */
+    bool held;  /* new calls wait */
     bool stale; /* the copy that is under way is of an earlier life */
     bool late;  /* calls did not end in time: the next one is due when none runs */
 };
@@ -166,7 +167,7 @@ int cluster_copy_owner_begin(struct cluster_copy_owner *owner,
 static void end_life(struct cluster_copy_owner *owner, struct row *row)
 {
     clear_timer(owner, row);
-    row->up = false;
+    row->up = row->held = false;
     row->stale = row->question != 0;
     row->state = CLUSTER_COPY_IDLE; /* from any: it is no step of the copy */
     row->figures.state = CLUSTER_COPY_IDLE;
@@ -232,10 +233,11 @@ static void fail(struct cluster_copy_owner *owner, uint32_t place, uint64_t now_
     plan(owner, place, now_ns);
 }
 
-static void release(struct cluster_copy_owner *owner, const struct row *row)
+static void release(struct cluster_copy_owner *owner, struct row *row)
 {
-    if (row->life.acked)
+    if (row->held)
         owner->parts.hooks->release(owner->parts.user, row->life.pool, row->life.container);
+    row->held = false;
 }
 
 static void ask(struct cluster_copy_owner *owner, uint32_t place, uint64_t now_ns)
@@ -269,7 +271,7 @@ static bool has_space(const struct cluster_copy_owner *owner)
            cluster_pending_space(owner->parts.pending) > 0;
 }
 
-/* The state is taken when no call runs, if one may not be half in it. */
+/* The state is taken when no call runs. */
 static void drain(struct cluster_copy_owner *owner, uint32_t place, uint64_t now_ns)
 {
     struct row *row = row_at(owner, place);
@@ -289,15 +291,23 @@ static void drain(struct cluster_copy_owner *owner, uint32_t place, uint64_t now
     release(owner, row);
 }
 
+/* A call may not be half in a state that has exactly the calls noted beside it; and while a whole
+ * state is taken, its module may have closed what calls need. */
+static bool drains(const struct row *row)
+{
+    return row->life.acked || row->whole;
+}
+
 static void act(struct cluster_copy_owner *owner, uint32_t place, uint64_t now_ns)
 {
     struct row *row = row_at(owner, place);
 
     row->timer = 0;
-    if (row->state == CLUSTER_COPY_IDLE && row->life.acked) {
+    if (row->state == CLUSTER_COPY_IDLE && drains(row)) {
         move(row, CLUSTER_COPY_DRAINING);
         row->late = false;
         row->drain_ns = now_ns + CLUSTER_COPY_DRAIN_NS;
+        row->held = true;
         owner->parts.hooks->hold(owner->parts.user, row->life.pool, row->life.container);
     }
     if (row->state == CLUSTER_COPY_DRAINING)
@@ -339,7 +349,7 @@ static void take(struct cluster_copy_owner *owner, uint32_t place,
     struct row *row = row_at(owner, place);
 
     row->base = row->mark;
-    row->whole = copied->changes_size > copied->state_size;
+    row->whole = copied->whole || copied->changes_size > copied->state_size;
     row->earliest_ns = 0;
     row->figures.failures = row->figures.late = 0;
     row->figures.durable_seq = row->figures.seq;
@@ -355,7 +365,6 @@ static void end_copy(struct cluster_copy_owner *owner, uint32_t place,
                      const struct cluster_copy_owner_copied *copied, uint64_t now_ns)
 {
     struct row *row = row_at(owner, place);
-    bool held = row->state == CLUSTER_COPY_SAVING;
 
     move(row, CLUSTER_COPY_IDLE);
     if (copied->status < 0) {
@@ -364,8 +373,7 @@ static void end_copy(struct cluster_copy_owner *owner, uint32_t place,
     } else {
         take(owner, place, copied, now_ns);
     }
-    if (held)
-        release(owner, row);
+    release(owner, row);
 }
 
 bool cluster_copy_owner_copied(struct cluster_copy_owner *owner,

@@ -4,7 +4,7 @@
  *
  * Where an answer may leave only after a copy covers its call, a copy has exactly the calls that
  * are noted beside it: new calls wait until none runs, then the state is taken, then they go on
- * while it goes to the disk. Else a copy is taken at any moment.
+ * while it goes to the disk. So it is with each whole state. Else changes are taken at any moment.
  */
 #ifndef CLUSTER_CORE_COPIES_COPY_OWNER_H
 #define CLUSTER_CORE_COPIES_COPY_OWNER_H
@@ -88,6 +88,7 @@ bool cluster_copy_owner_saved(struct cluster_copy_owner *owner, uint64_t id);
 struct cluster_copy_owner_copied {
     uint64_t id;
     int32_t status;                    /* < 0: there is no such copy */
+    bool whole;                        /* the module saves whole states only */
     uint64_t state_size, changes_size; /* bytes of the whole state, and of all changes since */
 };
 

@@ -66,6 +66,7 @@ static void end(struct copying *copying)
     tell(copying, (struct cluster_event){
                       .kind = CLUSTER_EVENT_COPIED,
                       .status = copying->status,
+                      .whole = row && row->saves_wholly,
                       .state_size = row ? row->state_size : 0,
                       .changes_size = row ? row->changes_size : 0,
                       .text = rapahub_string_of(copying->status < 0 ? copying->text : "")});
@@ -289,7 +290,7 @@ static void on_drained(void *user, int status, const void *result)
         plug(copying);
 }
 
-/* In an acknowledged pool no call runs, and all come by the core, which lets them wait. */
+/* The core lets its calls wait. In an acknowledged pool there are no others. */
 static void take_all(struct copying *copying, const struct cluster_container_row *row)
 {
     struct rapahub_step step = step_of(copying, on_drained);
@@ -306,20 +307,23 @@ static void take_all(struct copying *copying, const struct cluster_container_row
         finish(copying);
 }
 
-/* A module that saves no changes says so: all of its state is taken instead. */
+/* A module that saves no changes says so. */
 static bool has_no_changes(int status)
 {
     return status == RAPAHUB_EAPPLICATION && rapahub_last_error()->application == RAPAHUB_ESTATE;
 }
 
+/* No call runs in an acknowledged pool, so that all of the state is taken instead. Else the core
+ * asks for that next, and lets calls wait. */
 static void on_changes(void *user, int status, const void *result)
 {
     struct copying *copying = user;
     struct cluster_container_row *row = row_of(copying);
 
-    if (has_no_changes(status) && row && row->state == STEP(UP)) {
-        copying->rows->steps--;
+    if (row && has_no_changes(status))
         row->saves_wholly = true;
+    if (row && has_no_changes(status) && copying->acked) {
+        copying->rows->steps--;
         take_all(copying, row);
         return;
     }
@@ -379,7 +383,7 @@ void cluster_container_copies_begin(struct cluster_container_rows *rows,
         return;
     }
     row->copying = copying;
-    if (effect->how == CLUSTER_COPY_CHANGES && !row->saves_wholly)
+    if (effect->how == CLUSTER_COPY_CHANGES && !(row->saves_wholly && copying->acked))
         take_changes(copying);
     else
         take_all(copying, row);

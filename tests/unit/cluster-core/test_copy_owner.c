@@ -114,7 +114,7 @@ static uint64_t asked(uint64_t ns, uint64_t number, uint8_t how)
 
 static void copied(uint64_t id, int status, uint64_t state_size, uint64_t changes_size)
 {
-    const struct cluster_copy_owner_copied told = {id, status, state_size, changes_size};
+    const struct cluster_copy_owner_copied told = {id, status, false, state_size, changes_size};
 
     assert_true(cluster_copy_owner_copied(owner, &told, now));
 }
@@ -138,12 +138,31 @@ static void a_copy_is_taken_each_interval_in_which_calls_ended(void **state)
     use();
     id = asked(0, 1, CLUSTER_COPY_WHOLE);
     assert_true(id != 0);
+    assert_true(held);
+    assert_true(cluster_copy_owner_saved(owner, id));
     assert_false(held);
     use(); /* while it is under way */
     copied(id, 0, 1000, 0);
     assert_int_equal(covers, 1);
     assert_true(asked(CLUSTER_COPY_INTERVAL_NS - 1, 0, 0) == 0);
     assert_true(asked(1, 2, CLUSTER_COPY_CHANGES) != 0);
+    assert_false(held);
+}
+
+/* r[verify cluster.copy.failure] */
+static void a_module_that_saves_whole_states_only_is_asked_for_them(void **state)
+{
+    struct cluster_copy_owner_copied told = {.whole = true, .state_size = 1000};
+
+    (void)state;
+    begin(9, false);
+    use();
+    now += 20 * SECOND;
+    told.id = asked(0, 1, CLUSTER_COPY_WHOLE);
+    use();
+    assert_true(cluster_copy_owner_copied(owner, &told, now));
+    assert_false(held);
+    assert_true(asked(CLUSTER_COPY_INTERVAL_NS, 2, CLUSTER_COPY_WHOLE) != 0);
 }
 
 /* r[verify cluster.copy.acked] */
@@ -287,7 +306,7 @@ static void a_copy_waits_for_a_place_to_ask(void **state)
     use();
     assert_true(asked(CLUSTER_COPY_INTERVAL_NS, 0, 0) == 0);
     assert_true(cluster_pending_end(pending, asks, CLUSTER_EFFECT_RUN, &subject));
-    assert_true(asked(CLUSTER_COPY_FIRST_NS, 1, CLUSTER_COPY_WHOLE) != 0);
+    assert_true(asked(CLUSTER_COPY_DRAIN_NS, 1, CLUSTER_COPY_WHOLE) != 0);
 }
 
 static void more_containers_than_there_may_be_are_refused(void **state)
@@ -310,6 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_copy_is_taken_each_interval_in_which_calls_ended),
+        TEST(a_module_that_saves_whole_states_only_is_asked_for_them),
         TEST(answers_that_wait_begin_a_copy_when_no_call_runs),
         TEST(calls_that_do_not_end_in_time_put_a_copy_off),
         TEST(after_a_failure_the_next_copy_is_whole_and_later),
