@@ -226,6 +226,15 @@ static int end_run(struct cluster_dispatch *core, const struct cluster_event *ev
     return 0;
 }
 
+/* ---- the end ---- */
+
+static int stop(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    (void)event;
+    cluster_copy_owner_stop(core->copies, core->now_ns);
+    return 0;
+}
+
 static int (*const handlers[CLUSTER_EVENT_KINDS])(struct cluster_dispatch *core,
                                                   const struct cluster_event *event) = {
     [CLUSTER_EVENT_TICK] = tick,
@@ -249,7 +258,8 @@ static int (*const handlers[CLUSTER_EVENT_KINDS])(struct cluster_dispatch *core,
     [CLUSTER_EVENT_ORDER_CANCEL] = cancel_order,
     [CLUSTER_EVENT_SAVED] = cluster_durability_saved,
     [CLUSTER_EVENT_COPIED] = cluster_durability_copied,
-    [CLUSTER_EVENT_RESTORED] = cluster_durability_restored};
+    [CLUSTER_EVENT_RESTORED] = cluster_durability_restored,
+    [CLUSTER_EVENT_STOPS] = stop};
 
 int cluster_dispatch_event(struct cluster_dispatch *core, const struct cluster_event *event)
 {

@@ -38,6 +38,7 @@ enum cluster_event_kind {
     CLUSTER_EVENT_COPIED,       /* a copy is durable, or not; with SAVED before it, or without */
     CLUSTER_EVENT_RESTORED,     /* a copy with which a container begins covers these calls; as often
                                    as there are copies, in their order, before BEGUN */
+    CLUSTER_EVENT_STOPS,        /* the node ends in order: last copies are made */
     CLUSTER_EVENT_KINDS
 };
 

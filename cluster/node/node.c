@@ -9,6 +9,7 @@
 #include <rapahub/log.h>
 #include <rapahub/node.h>
 
+#include "cluster/core/dispatch.h"
 #include "cluster/link/orders.h"
 #include "cluster/metastore/sqlite/sqlite.h"
 #include "cluster/node/boot/boot_read.h"
@@ -23,7 +24,7 @@
 #define BYTES_MAX  ((uint64_t)512 << 20)
 #define START_NS   (30 * HUB_SECOND) /* for the metastore to tell what it has */
 #define STOP_NS    (5 * HUB_SECOND)  /* for guests to end */
-#define DRAIN_NS   (10 * HUB_SECOND) /* for calls to end, in a stop in order */
+#define DRAIN_NS   (10 * HUB_SECOND) /* for calls to end, and for last copies */
 #define DISK_NS    (10 * HUB_SECOND)
 #define TURN_MS    10
 #define GROUP_SIZE 256
@@ -296,12 +297,18 @@ int rapahub_node_fd(const struct rapahub_node *node)
     return node->runner.epoll;
 }
 
+/* Calls end first, then the copies that have them. */
+static bool is_idle(const struct rapahub_node *node)
+{
+    return cluster_router_open(node->runner.router) == 0 &&
+           cluster_copy_owner_due(cluster_core_parts(node->runner.core)->copies) == 0;
+}
+
 static void go_on_stopping(struct rapahub_node *node)
 {
     rapahub_on_done *on_stopped = node->on_stopped;
 
-    if (!on_stopped ||
-        (cluster_router_open(node->runner.router) > 0 && hub_clock_now() < node->drained_ns))
+    if (!on_stopped || (!is_idle(node) && hub_clock_now() < node->drained_ns))
         return;
     node->on_stopped = NULL;
     node->stopped = true;
@@ -319,7 +326,7 @@ int rapahub_node_dispatch(struct rapahub_node *node)
 
 int rapahub_node_stop(struct rapahub_node *node, rapahub_on_done *on_done, void *user)
 {
-    const struct cluster_event wake = {.kind = CLUSTER_EVENT_TICK};
+    const struct cluster_event stops = {.kind = CLUSTER_EVENT_STOPS};
 
     if (!on_done)
         return rapahub_fail(RAPAHUB_EINVAL, "", "a stop without on_done");
@@ -330,7 +337,7 @@ int rapahub_node_stop(struct rapahub_node *node, rapahub_on_done *on_done, void 
     node->drained_ns = hub_clock_after(DRAIN_NS);
     node->runner.until_ns = node->drained_ns;
     cluster_router_drain(node->runner.router);
-    return cluster_event_queue_add(node->runner.events, &wake);
+    return cluster_event_queue_add(node->runner.events, &stops);
 }
 
 /* ---- it closes ---- */

@@ -159,6 +159,10 @@ static void is_as_of_the_last_copy(const struct kind *kind)
     living_stop(&on, false);
     living_start(&on);
     assert_int_equal(sum(&on, kind, target), 5);
+    add(&on, kind, target);
+    living_stop(&on, true); /* makes a last copy */
+    living_start(&on);
+    assert_int_equal(sum(&on, kind, target), 6);
     living_end(&on);
 }
 

@@ -42,6 +42,7 @@ struct cluster_copy_owner {
     struct cluster_table rows;
     struct cluster_index index;
     struct cluster_timers *timers;
+    bool stops; /* no copy waits for its interval */
 };
 
 int cluster_copy_owner_create(uint32_t max, uint64_t secret,
@@ -121,7 +122,8 @@ static void clear_timer(struct cluster_copy_owner *owner, struct row *row)
 static void plan(struct cluster_copy_owner *owner, uint32_t place, uint64_t now_ns)
 {
     const struct row *row = row_at(owner, place);
-    uint64_t at = row->life.acked ? now_ns : row->began_ns + CLUSTER_COPY_INTERVAL_NS;
+    uint64_t at =
+        row->life.acked || owner->stops ? now_ns : row->began_ns + CLUSTER_COPY_INTERVAL_NS;
 
     if (!row->up || !row->used || row->question != 0 || row->state != CLUSTER_COPY_IDLE)
         return;
@@ -215,6 +217,25 @@ void cluster_copy_owner_used(struct cluster_copy_owner *owner, uint64_t pool, ui
         set_timer(owner, place, now_ns); /* perhaps none runs any more */
     else if (row->timer == 0)
         plan(owner, place, now_ns);
+}
+
+void cluster_copy_owner_stop(struct cluster_copy_owner *owner, uint64_t now_ns)
+{
+    owner->stops = true;
+    for (uint32_t place = 0; (place = cluster_table_after(&owner->rows, place)) != 0;)
+        plan(owner, place, now_ns);
+}
+
+uint32_t cluster_copy_owner_due(const struct cluster_copy_owner *owner)
+{
+    uint32_t due = 0;
+
+    for (uint32_t place = 0; (place = cluster_table_after(&owner->rows, place)) != 0;) {
+        const struct row *row = row_at(owner, place);
+
+        due += row->question != 0 || (row->up && row->used && row->figures.failures == 0);
+    }
+    return due;
 }
 
 /* ---- a copy ---- */

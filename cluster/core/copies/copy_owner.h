@@ -82,6 +82,11 @@ void cluster_copy_owner_remove(struct cluster_copy_owner *owner, uint64_t pool, 
 void cluster_copy_owner_used(struct cluster_copy_owner *owner, uint64_t pool, uint32_t container,
                              uint64_t now_ns);
 
+/* The node ends in order: no copy waits for its interval from now on. `due` counts the containers
+ * that have one under way, or yet to begin; those of which the last one failed do not count. */
+void cluster_copy_owner_stop(struct cluster_copy_owner *owner, uint64_t now_ns);
+uint32_t cluster_copy_owner_due(const struct cluster_copy_owner *owner);
+
 /* The state that a copy was to have was taken. False: no such state is being taken. */
 bool cluster_copy_owner_saved(struct cluster_copy_owner *owner, uint64_t id);
 

@@ -165,6 +165,29 @@ static void a_module_that_saves_whole_states_only_is_asked_for_them(void **state
     assert_true(asked(CLUSTER_COPY_INTERVAL_NS, 2, CLUSTER_COPY_WHOLE) != 0);
 }
 
+/* r[verify cluster.copy.checkpoint] */
+static void a_node_that_ends_makes_its_last_copies_at_once(void **state)
+{
+    uint64_t id;
+
+    (void)state;
+    begin(9, false);
+    assert_int_equal(cluster_copy_owner_due(owner), 0);
+    use();
+    assert_int_equal(cluster_copy_owner_due(owner), 1);
+    assert_true(asked(1, 0, 0) == 0);
+    cluster_copy_owner_stop(owner, now);
+    id = asked(0, 1, CLUSTER_COPY_WHOLE);
+    assert_true(id != 0);
+    copied(id, 0, 1000, 0);
+    assert_int_equal(cluster_copy_owner_due(owner), 0);
+    use();
+    id = asked(0, 2, CLUSTER_COPY_CHANGES);
+    assert_true(id != 0);
+    copied(id, RAPAHUB_EIO, 0, 0);
+    assert_int_equal(cluster_copy_owner_due(owner), 0); /* it has failed */
+}
+
 /* r[verify cluster.copy.acked] */
 static void answers_that_wait_begin_a_copy_when_no_call_runs(void **state)
 {
@@ -330,6 +353,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_copy_is_taken_each_interval_in_which_calls_ended),
         TEST(a_module_that_saves_whole_states_only_is_asked_for_them),
+        TEST(a_node_that_ends_makes_its_last_copies_at_once),
         TEST(answers_that_wait_begin_a_copy_when_no_call_runs),
         TEST(calls_that_do_not_end_in_time_put_a_copy_off),
         TEST(after_a_failure_the_next_copy_is_whole_and_later),
