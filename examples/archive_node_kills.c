@@ -6,11 +6,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "archive_calls.h"
 
 #define ANSWER_MS 20000             /* for the next answer */
+#define END_MS    10000             /* for a daemon without a warden */
 #define LEFT_NS   UINT64_C(2000000) /* answers that were on their way when the process died */
 #define KINDS_MIN 10u
 #define CHILDREN  256
@@ -78,13 +81,26 @@ static bool kill_daemon(struct archive_node_kills *kills)
     return child_of(daemon, 0) > 0 && archive_killer_kill(daemon, is_still_the_daemon, kills);
 }
 
-/* The warden is a child of this program, so its pid is its own until it is waited for. */
+/* The daemon ends when its warden is dead, and lets go of the folder then. */
+static void await_end(int daemon)
+{
+    struct pollfd end = {.fd = daemon, .events = POLLIN};
+
+    (void)poll(&end, 1, END_MS);
+    (void)close(daemon);
+}
+
+/* The warden is a child of this program, so its pid is its own until it is waited for. A service
+ * manager would begin it again as often as is needed. */
 static bool replace_warden(struct archive_node_kills *kills)
 {
+    int daemon = pidfd_open(child_of(kills->warden, 0), 0);
     pid_t next;
 
     if (kill(kills->warden, SIGKILL) < 0 || waitpid(kills->warden, NULL, 0) < 0)
         return false;
+    if (daemon >= 0)
+        await_end(daemon);
     next = kills->begin(kills->node);
     if (next > 0)
         kills->warden = next;
