@@ -145,8 +145,8 @@ static void map_board(int fd)
 static int be_client(char **words)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* where the test fails */
-    map_board(atoi(words[2]));
-    return work(words[3], (unsigned)atoi(words[4])) == 0 ? 0 : 1;
+    map_board((int)strtol(words[2], NULL, 10));
+    return work(words[3], (unsigned)strtoul(words[4], NULL, 10)) == 0 ? 0 : 1;
 }
 
 /* ---- kills ---- */
@@ -306,7 +306,7 @@ static void end_clients(struct run *run)
         assert_int_equal(waitpid(run->clients[i], NULL, 0), run->clients[i]);
 }
 
-/* r[verify cluster.call.acked] r[verify cluster.call.once] */
+/* r[verify cluster.copy.acked] r[verify cluster.call.once] */
 static void nothing_is_lost_and_nothing_doubled(void **state)
 {
     static const char pools[] =
@@ -316,8 +316,8 @@ static void nothing_is_lost_and_nothing_doubled(void **state)
         "    durability: acked\n"
         "    supervise: {intensity: 200/10s, backoff: {initial: 1ms, max: 5ms}}\n";
     const char *wanted = getenv("RAPAHUB_TEST_KILLS"), *given = getenv("RAPAHUB_TEST_SEED");
-    unsigned kills = wanted ? (unsigned)atoi(wanted) : KILLS_SHORT;
-    unsigned seed = given ? (unsigned)atoi(given) : (unsigned)now_ns();
+    unsigned kills = wanted ? (unsigned)strtoul(wanted, NULL, 10) : KILLS_SHORT;
+    unsigned seed = given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)now_ns();
     static struct run run;
 
     (void)state;
