@@ -28,7 +28,7 @@ extern char **environ;
 struct archive_node {
     struct archive_node_kills kills;
     struct rapahub_client *client;
-    char folder[PATH_SIZE], address[PATH_SIZE]; /* of its socket */
+    char folder[PATH_SIZE], address[PATH_SIZE]; /* that of its socket */
 };
 
 static int call(void *to, const struct rapahub_call *asked, void *result)

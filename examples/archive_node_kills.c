@@ -22,15 +22,19 @@
 static unsigned add_children(pid_t process, const char *thread, int children[CHILDREN],
                              unsigned count)
 {
-    char path[512];
+    char path[512], list[4096], *at = list, *end = list;
     FILE *file;
 
     (void)snprintf(path, sizeof path, "/proc/%d/task/%s/children", (int)process, thread);
     file = fopen(path, "re");
-    while (file && count < CHILDREN && fscanf(file, "%d", &children[count]) == 1)
-        count++;
+    list[file ? fread(list, 1, sizeof list - 1, file) : 0] = '\0';
     if (file)
         (void)fclose(file);
+    for (; count < CHILDREN; at = end, count++) {
+        children[count] = (int)strtol(at, &end, 10);
+        if (end == at)
+            break;
+    }
     return count;
 }
 

@@ -174,8 +174,8 @@ static int begin_with(struct cluster_container_row *row, const struct cluster_po
                                                       .pool_name = name,
                                                       .params = params,
                                                       .managed = true,
-                                                      .routed = spec->durability ==
-                                                                CLUSTER_DURABILITY_ACKED,
+                                                      .routed = spec->durability >=
+                                                                CLUSTER_DURABILITY_CHECKPOINT,
                                                       .token = row->token};
 
     snprintf(name, sizeof name, "%.*s", (int)spec->name.size, spec->name.data);
@@ -188,7 +188,8 @@ static int begin_with(struct cluster_container_row *row, const struct cluster_po
 }
 
 /* A life that follows another is held before its callbacks run, a first one when they have run: a
- * call that is no call of the core may be before that, in pools whose calls are not routed. */
+ * call that is no call of the core may be before that, in pools whose calls are not routed: those
+ * without copies. Where there are copies the core must know of each call. */
 static int begin_in_guest(struct cluster_container_row *row)
 {
     const struct cluster_container_rows_parts *parts = &row->rows->parts;
