@@ -21,6 +21,7 @@ static const char counts[] = "count() -> u64", names[] = "name() -> string",
 /* A manifest as it was read from its record. */
 static const struct cluster_record_module *read_manifest(void)
 {
+    static const uint8_t digest[CLUSTER_RECORD_DIGEST];
     static uint8_t to[1024];
     static struct cluster_record read;
     const struct cluster_record_method methods[] = {
@@ -31,7 +32,7 @@ static const struct cluster_record_module *read_manifest(void)
                                                      .version = {"1", 1},
                                                      .machine = {"x86_64", 6},
                                                      .size = 1,
-                                                     .digest = {to, CLUSTER_RECORD_DIGEST},
+                                                     .digest = {digest, sizeof digest},
                                                      .methods = {.of = methods, .count = 3}}};
     struct hub_writer writer;
 
