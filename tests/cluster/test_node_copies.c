@@ -45,6 +45,9 @@ static struct rapahub_container_id apply(struct living *on, const struct kind *k
     return (struct rapahub_container_id){living_pool(on, "store"), 1};
 }
 
+/* A call without a query could go straight to a container of this host. */
+static bool directly;
+
 static uint64_t ask(struct living *on, struct rapahub_container_id target, const char *method,
                     uint64_t number)
 {
@@ -52,7 +55,7 @@ static uint64_t ask(struct living *on, struct rapahub_container_id target, const
     const struct rapahub_call call = {.target = target,
                                       .method = method,
                                       .arguments = (const void *const[]){&number, NULL},
-                                      .query = &query,
+                                      .query = directly ? NULL : &query,
                                       .timeout_ns = 20 * SECOND};
     uint64_t result = 0;
 
@@ -174,12 +177,22 @@ static void a_pool_with_checkpoints_is_as_of_its_last_copy(void **state)
     is_as_of_the_last_copy(&ledger);
 }
 
+/* The core knows of a call that its maker sends to the container by name, too. */
+static void a_direct_call_brings_a_copy_about(void **state)
+{
+    (void)state;
+    directly = true;
+    is_as_of_the_last_copy(&counter);
+    directly = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_answered_call_is_in_the_state_after_any_death),
         cmocka_unit_test(a_module_that_saves_whole_states_only_is_copied_too),
-        cmocka_unit_test(a_pool_with_checkpoints_is_as_of_its_last_copy)};
+        cmocka_unit_test(a_pool_with_checkpoints_is_as_of_its_last_copy),
+        cmocka_unit_test(a_direct_call_brings_a_copy_about)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
