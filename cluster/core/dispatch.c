@@ -203,6 +203,16 @@ static int end_origin(struct cluster_dispatch *core, const struct cluster_event 
     return 0;
 }
 
+/* There is no place for an answer: one that is outside is needed no more. */
+static struct cluster_dedup_answer lose_answer(const struct cluster_dispatch *core,
+                                               const struct cluster_payload_body *body)
+{
+    if (body->number != 0 && cluster_effects_space(core->effects) > 0)
+        cluster_effects_add(core->effects, &(struct cluster_effect){.kind = CLUSTER_EFFECT_DROP,
+                                                                    .payload = body->number});
+    return (struct cluster_dedup_answer){.status = RAPAHUB_EMAYBE};
+}
+
 /* A run that its guest did not survive has no answer: its container goes down, and that is told. */
 static int end_run(struct cluster_dispatch *core, const struct cluster_event *event)
 {
@@ -215,7 +225,7 @@ static int end_run(struct cluster_dispatch *core, const struct cluster_event *ev
     struct cluster_receive_end end;
 
     if (answer.payload == 0)
-        answer = (struct cluster_dedup_answer){.status = RAPAHUB_EMAYBE};
+        answer = lose_answer(core, &event->body);
     if (cluster_receive_end(&receive, event->id, &answer, &end) && event->status != RAPAHUB_EDIED) {
         if (end.asker != 0)
             cluster_send_ended(core->send, end.asker, &answer, core->now_ns);

@@ -9,6 +9,7 @@
 
 #include "host/config/suggest.h"
 #include "host/config/units.h"
+#include "host/socket/role.h"
 
 #define AT(member) offsetof(struct daemon_settings, member)
 
@@ -81,21 +82,6 @@ static bool parse_name(const char *text)
            strspn(text, allowed) == size;
 }
 
-static bool parse_role(const char *word, enum rapahub_control_role *out)
-{
-    static const char *const roles[] = {[RAPAHUB_CONTROL_VIEWER] = "viewer",
-                                        [RAPAHUB_CONTROL_OPERATOR] = "operator",
-                                        [RAPAHUB_CONTROL_ADMIN] = "admin"};
-
-    for (unsigned i = 0; i < sizeof roles / sizeof *roles; i++) {
-        if (strcmp(roles[i], word) != 0)
-            continue;
-        *out = (enum rapahub_control_role)i;
-        return true;
-    }
-    return false;
-}
-
 static bool parse_group(const char *text, struct daemon_settings_group *out)
 {
     const char *colon = strchr(text, ':');
@@ -105,7 +91,7 @@ static bool parse_group(const char *text, struct daemon_settings_group *out)
         return false;
     *out = (struct daemon_settings_group){.role = RAPAHUB_CONTROL_VIEWER};
     memcpy(out->name, text, size);
-    return !colon || parse_role(colon + 1, &out->role);
+    return !colon || host_role_of_word(colon + 1, &out->role);
 }
 
 static bool parse_level(const char *text, enum rapahub_log_level *out)

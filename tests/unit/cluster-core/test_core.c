@@ -241,6 +241,28 @@ static void a_broadcast_tells_of_each_container(void **state)
     cluster_core_release(&core);
 }
 
+/* r[verify cluster.core.payload] */
+static void an_answer_without_a_place_is_dropped_outside(void **state)
+{
+    struct cluster_core *core = open_core();
+    const struct cluster_dispatch *parts = cluster_core_parts(core);
+    struct cluster_payload_body body = {.number = 1000, .size = 1000};
+    uint64_t id;
+
+    (void)state;
+    serve(core, 0, 0);
+    assert_int_equal(call(core, 1, CLUSTER_MODE_DIRECT, ONCE), 0);
+    id = effect_of(CLUSTER_EFFECT_RUN, 1)->id;
+    while (cluster_payload_keep(parts->payload, &body) != 0)
+        body.number++;
+    body.number = 7;
+    assert_int_equal(
+        tell(core, (struct cluster_event){.kind = CLUSTER_EVENT_RUN, .id = id, .body = body}), 0);
+    assert_int_equal(effect_of(CLUSTER_EFFECT_DROP, 1)->payload, 7);
+    answered(1, RAPAHUB_EMAYBE, "");
+    cluster_core_release(&core);
+}
+
 /* r[verify cluster.call.bounds] */
 static void calls_that_cannot_be_are_refused(void **state)
 {
@@ -265,6 +287,7 @@ int main(void)
         cmocka_unit_test(a_call_waits_while_its_container_does_not_serve),
         cmocka_unit_test(a_call_whose_container_died_runs_again_only_if_it_may),
         cmocka_unit_test(a_broadcast_tells_of_each_container),
+        cmocka_unit_test(an_answer_without_a_place_is_dropped_outside),
         cmocka_unit_test(calls_that_cannot_be_are_refused),
     };
 
