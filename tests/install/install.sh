@@ -67,17 +67,26 @@ examples_build_by_find_package() {
 cmake_minimum_required(VERSION 3.16)
 project(installed C)
 find_package(Threads REQUIRED)
-find_package(rapahub 0.1 REQUIRED COMPONENTS host guest)
+find_package(rapahub 0.1 REQUIRED COMPONENTS host guest OPTIONAL_COMPONENTS cluster)
 rapahub_add_chimod(counter SOURCES ${EXAMPLES}/counter.c)
 add_executable(counter_host ${EXAMPLES}/counter_host.c)
 target_link_libraries(counter_host PRIVATE rapahub::host)
-file(GLOB archive ${EXAMPLES}/archive*.c)
-add_executable(archive ${archive})
+file(GLOB common ${EXAMPLES}/archive_*.c)
+list(FILTER common EXCLUDE REGEX "archive_node.*")
+add_executable(archive ${EXAMPLES}/archive.c ${common})
 target_compile_definitions(archive PRIVATE _GNU_SOURCE CHIMODS="${rapahub_CHIMOD_DIR}")
 target_link_libraries(archive PRIVATE rapahub::host Threads::Threads)
+if(TARGET rapahub::cluster)
+  add_executable(node_client ${EXAMPLES}/node_client.c)
+  target_link_libraries(node_client PRIVATE rapahub::cluster)
+  add_executable(archive_node ${EXAMPLES}/archive_node.c ${EXAMPLES}/archive_node_kills.c ${common})
+  target_compile_definitions(archive_node PRIVATE _GNU_SOURCE CHIMODS="${rapahub_CHIMOD_DIR}"
+    RAPAHUBD="${PREFIX}/bin/rapahubd" RAPAHUB="${PREFIX}/bin/rapahub")
+  target_link_libraries(archive_node PRIVATE rapahub::cluster Threads::Threads)
+endif()
 EOF
     quietly cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
-        -DEXAMPLES="$source/examples"
+        -DEXAMPLES="$source/examples" -DPREFIX="$prefix"
     quietly cmake --build "$work/cmake/build"
     cd "$work/cmake/build"
     expect 'total is 5' ./counter_host
@@ -86,6 +95,7 @@ EOF
         mkdir files
         cp "$source/README.md" "$source/LICENSE" files
         quietly ./archive --kills 0 files
+        [ ! -e "$prefix/bin/rapahubd" ] || quietly ./archive_node --kills 0 files
     fi
 }
 

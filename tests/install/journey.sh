@@ -10,10 +10,13 @@ readonly build=$1 libdir=$2
 work=$(mktemp -d "${TMPDIR:-/tmp}/rapahub-journey-XXXXXX")
 readonly prefix=$work/prefix
 export PATH=$prefix/bin:$PATH XDG_RUNTIME_DIR=$work/run PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig
+warden=
 unset CC # what `rapahub build` takes by itself
 
 end() {
     rapahub stop calc >/dev/null 2>&1 || true
+    [ -z "$warden" ] || kill "$warden" 2>/dev/null || true
+    wait
     rm -rf "$work"
 }
 trap end EXIT
@@ -84,5 +87,27 @@ if [ -e "$prefix/$libdir/rapahub/codec.so" ]; then
     says 3000000
     expect 2 '' rapahub call "$codec":compress file -
     says 'a source is a file: @file'
+fi
+
+# The page "Keep it running", with the example's pools.
+if [ -x "$prefix/bin/rapahubd" ]; then
+    mkdir "$work/node"
+    cd "$work/node"
+    cp "$build/bin/counter.so" "$build/bin/pool.yaml" .
+    rapahubd --data "$work/node/data" >"$work/host.log" 2>&1 &
+    warden=$!
+    logged 'serves'
+    expect 0 'tally acked' sh -c "rapahub apply -f pool.yaml | awk '/^tally/ {print \$1, \$NF}'"
+    expect 0 5 rapahub call 'tally#0.add' 5
+    daemon=$(<"/proc/$warden/task/$warden/children")
+    kill -9 "${daemon% }"
+    expect 0 10 rapahub call 'tally#0.add' 5
+    expect 4 '' rapahub call 'talli#0.add' 5
+    says "did you mean 'tally'"
+    rapahub delete tally >"$work/out" 2>"$work/err" || fail 'rapahub delete tally'
+    kill "$warden"
+    wait "$warden" || fail "rapahubd ended with $?"
+    warden=
+    [ -z "$(ls "$XDG_RUNTIME_DIR/rapahub")" ] || fail "left in $XDG_RUNTIME_DIR/rapahub: $(ls "$XDG_RUNTIME_DIR/rapahub")"
 fi
 echo 'a newcomer gets there'
