@@ -124,7 +124,7 @@ static void launch_fini(struct launch *launch)
 
 static int launch_init(struct launch *launch, const struct process_options *options)
 {
-    sigset_t none;
+    sigset_t none, common;
     int r = 0;
 
     *launch = (struct launch){.in = {-1, -1}, .out = {-1, -1}, .err = {-1, -1}};
@@ -132,7 +132,14 @@ static int launch_init(struct launch *launch, const struct process_options *opti
     posix_spawnattr_init(&launch->attributes);
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&launch->attributes, &none);
-    posix_spawnattr_setflags(&launch->attributes, POSIX_SPAWN_SETSIGMASK);
+    /* A shell starts a test in its background with SIGINT ignored, and so would the program be. */
+    sigemptyset(&common);
+    sigaddset(&common, SIGHUP);
+    sigaddset(&common, SIGINT);
+    sigaddset(&common, SIGQUIT);
+    sigaddset(&common, SIGTERM);
+    posix_spawnattr_setsigdefault(&launch->attributes, &common);
+    posix_spawnattr_setflags(&launch->attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     r = open_ends(&launch->out, false);
     if (r == 0)
         r = open_ends(&launch->err, false);
