@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rapahub/error.h>
 
@@ -219,10 +220,10 @@ static int look(struct stage *stage, struct sweep_point *point)
 /* ---- the end of the host ---- */
 
 /* A process that reads about the dead one in /proc just then keeps its memory, and with it the file
- * and the lock, for a moment longer. */
+ * and the lock, for a moment longer. Another host that starts on this machine may have swept it. */
 static bool is_swept(void *path)
 {
-    return hub_mapping_sweep_at(path);
+    return hub_mapping_sweep_at(path) || access(path, F_OK) < 0;
 }
 
 static int sweep_file(struct stage *stage, struct sweep_point *point)
