@@ -40,7 +40,7 @@
     } while (0)
 
 struct living {
-    char folder[64];
+    char root[32], folder[48], run[48]; /* of all; of the node's data; of its socket */
     struct rapahub_host *host;
     struct rapahub_node *node;
     pthread_t thread;
@@ -74,7 +74,7 @@ UNUSED static int living_open(struct living *on)
 {
     const struct rapahub_host_options host = {.guests_max = 32, .guest_program = TEST_GUEST};
     const struct rapahub_node_options node = {
-        .data = on->folder, .on_container = living_told, .user = on};
+        .data = on->folder, .run = on->run, .on_container = living_told, .user = on};
     int r = rapahub_host_create(&host, &on->host);
 
     if (r == 0)
@@ -188,15 +188,18 @@ UNUSED static int living_remove(const char *path, const struct stat *status, int
 UNUSED static void living_begin(struct living *on)
 {
     memset(on, 0, sizeof *on);
-    snprintf(on->folder, sizeof on->folder, "/tmp/rapahub-node-XXXXXX");
-    assert_non_null(mkdtemp(on->folder));
+    snprintf(on->root, sizeof on->root, "/tmp/rapahub-node-XXXXXX");
+    assert_non_null(mkdtemp(on->root));
+    snprintf(on->folder, sizeof on->folder, "%s/data", on->root);
+    snprintf(on->run, sizeof on->run, "%s/run", on->root);
+    assert_int_equal(mkdir(on->run, 0700), 0);
     living_start(on);
 }
 
 UNUSED static void living_end(struct living *on)
 {
     living_stop(on, false);
-    nftw(on->folder, living_remove, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(on->root, living_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* ---- rapahub.node ---- */
