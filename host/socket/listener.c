@@ -77,7 +77,7 @@ static int lock_folder(const char *path, int *out)
     folder_of(path, folder);
     fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return rapahub_fail(-errno, "", "cannot open the folder '%s'", folder);
+        return rapahub_fail(-errno, "", "cannot open the folder '%s': %s", folder, strerror(errno));
     r = lock_in_turn(fd, folder);
     if (r == 0)
         *out = TAKE(fd);
