@@ -36,7 +36,7 @@ tests() {
         step 'main job asan' build/asan/bin/archive --limit 8
     fi
     if built tsan; then
-        run_tests tsan -j "$waiting" -L waits -L integration
+        run_tests tsan -j "$waiting" -L waits -L 'integration|cluster'
         run_tests tsan -j "$jobs" -L 'unit|integration|cluster' -LE waits
     fi
     [ -z "$long" ] || long_tests
