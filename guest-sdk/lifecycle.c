@@ -382,6 +382,39 @@ bool guest_lifecycle_serves(enum hub_lifecycle_method method)
             method == HUB_LIFECYCLE_BEGIN_TOKEN || method == HUB_LIFECYCLE_PING);
 }
 
+static const bool serves_meanwhile[HUB_LIFECYCLE_COUNT] = {
+    [HUB_LIFECYCLE_PING] = true,         [HUB_LIFECYCLE_BEGIN] = true,
+    [HUB_LIFECYCLE_BEGIN_TOKEN] = true,  [HUB_LIFECYCLE_WRITE] = true,
+    [HUB_LIFECYCLE_LOAD] = true,         [HUB_LIFECYCLE_PLUG] = true,
+    [HUB_LIFECYCLE_SAVE] = true,         [HUB_LIFECYCLE_READ] = true,
+    [HUB_LIFECYCLE_SAVE_CHANGES] = true, [HUB_LIFECYCLE_LOAD_CHANGES] = true,
+};
+
+static bool is_of_one(enum hub_lifecycle_method method)
+{
+    return orders[method] != NULL;
+}
+
+/* The call that the method waits for may go to another container here, which has not begun yet, or
+ * may end only when that one has a copy. r[impl hub.steps.meanwhile] */
+bool guest_lifecycle_serves_meanwhile(const struct guest *guest, const struct hub_request *request)
+{
+    enum hub_lifecycle_method method = hub_lifecycle_of_id(request->method_id);
+    const struct guest_container *container;
+    struct hub_reader arguments;
+    uint64_t handle = 0;
+
+    if (method == HUB_LIFECYCLE_COUNT || !serves_meanwhile[method])
+        return false;
+    if (!is_of_one(method))
+        return true;
+    hub_reader_init(&arguments, request->arguments.data, request->arguments.size);
+    if (take(&arguments, &rapahub_type_u64, &handle) < 0 || handle == 0)
+        return false;
+    container = guest_containers_find(&guest->containers, handle);
+    return container && container->open == 0 && container->held == 0;
+}
+
 int guest_lifecycle_run(struct guest *guest, enum hub_lifecycle_method method,
                         struct hub_reader *arguments, struct hub_writer *result)
 {

@@ -11,6 +11,10 @@
 /* Says whether this is a message that hosts send to guests. */
 bool guest_lifecycle_serves(enum hub_lifecycle_method method);
 
+/* Says whether a message of the host, which has no chain, is served while a method waits: the ping,
+ * and those by which a container begins, or its state is copied, if nothing runs in it. */
+bool guest_lifecycle_serves_meanwhile(const struct guest *guest, const struct hub_request *request);
+
 /* Decodes the arguments, carries out the message and writes the result. Returns 0, -ENOENT for an
  * unknown handle, -EBUSY if a waiting call prevents it, or the callback's result. If the arguments
  * cannot be decoded, the reader has the failure and nothing was done. */

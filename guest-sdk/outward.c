@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guest-sdk/lifecycle.h"
 #include "guest-sdk/serve.h"
 #include "hub/base/clock.h"
 #include "hub/call/call_deadline.h"
@@ -118,14 +119,14 @@ static uint64_t chain_of(struct guest *guest)
     return guest->next_chain += 2;
 }
 
-/* Accepts requests of the chains that wait here, and the host's ping, which does not wait for other
+/* Accepts requests of the chains that wait here, and those of the host that do not wait for other
  * requests. */
 static bool is_ours(void *user, const struct hub_request *request)
 {
     const struct guest *guest = user;
 
     if (request->metadata.chain == 0)
-        return request->method_id == hub_lifecycle_id(HUB_LIFECYCLE_PING);
+        return guest_lifecycle_serves_meanwhile(guest, request);
     for (uint32_t i = 0; i < guest->depth; i++)
         if (request->metadata.chain == guest->chains[i])
             return true;

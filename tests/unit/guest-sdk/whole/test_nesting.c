@@ -255,6 +255,68 @@ static void a_call_of_another_chain_waits_until_this_one_is_answered(void **stat
     whole_close(&whole);
 }
 
+/* ---- what the host asks meanwhile ---- */
+
+struct meanwhile {
+    struct whole_operation own; /* a save of the container that waits */
+    bool early;
+    uint64_t size; /* of the other one's state */
+};
+
+/* Another container begins, is plugged, saved and read, and gets a state. */
+static void copy_another(struct whole *whole, struct meanwhile *meanwhile)
+{
+    static const uint64_t two = 2, start = 0;
+    static const bool yes = true, no = false;
+    struct rapahub_bytes piece = {NULL, 0};
+    struct hub_saved saved = {0};
+
+    assert_int_equal(whole_begin_container(whole, 2), 0);
+    assert_int_equal(whole_tell(whole, HUB_LIFECYCLE_PLUG, WHOLE_ARGUMENTS(&two, &yes), NULL), 0);
+    assert_int_equal(whole_tell(whole, HUB_LIFECYCLE_SAVE, WHOLE_ARGUMENTS(&two), &saved), 0);
+    assert_int_equal(whole_tell(whole, HUB_LIFECYCLE_READ, WHOLE_ARGUMENTS(&two, &start), &piece),
+                     0);
+    assert_true(piece.size > 0);
+    assert_int_equal(whole_tell(whole, HUB_LIFECYCLE_PLUG, WHOLE_ARGUMENTS(&two, &no), NULL), 0);
+    meanwhile->size = saved.size;
+}
+
+static int copy_while_it_waits(struct whole *whole, const struct hub_request *request,
+                               struct hub_writer *result)
+{
+    static const uint64_t one = 1;
+    const struct whole_call save = {.method_id = hub_lifecycle_id(HUB_LIFECYCLE_SAVE),
+                                    .types = hub_lifecycle_table[HUB_LIFECYCLE_SAVE].types,
+                                    .arguments = WHOLE_ARGUMENTS(&one)};
+    struct meanwhile *meanwhile = whole->user;
+
+    whole_begin(whole, &save, &meanwhile->own);
+    copy_another(whole, meanwhile);
+    meanwhile->early = whole_is_over(whole, &meanwhile->own);
+    hub_postcard_put_signed(result, 2 * number_of(request));
+    return 0;
+}
+
+/* r[verify hub.steps.meanwhile] */
+static void other_containers_begin_and_are_copied_while_a_method_waits(void **state)
+{
+    struct meanwhile meanwhile = {.early = false};
+    struct hub_saved saved = {0};
+    struct whole whole;
+    int64_t result = 0;
+
+    (void)state;
+    whole_open(&whole);
+    whole.on_call = copy_while_it_waits;
+    whole.user = &meanwhile;
+    assert_int_equal(ask(&whole, "ask", 21, &result), 0);
+    assert_int_equal(result, 42);
+    assert_false(meanwhile.early);
+    assert_int_equal(whole_finish(&whole, &meanwhile.own, &saved), 0);
+    assert_true(saved.size > 0 && saved.size == meanwhile.size);
+    whole_close(&whole);
+}
+
 /* r[verify hub.limits] */
 static void calls_may_wait_32_deep_and_no_deeper(void **state)
 {
@@ -313,6 +375,7 @@ int main(void)
         cmocka_unit_test(an_error_of_the_other_method_goes_through_with_its_text),
         cmocka_unit_test(calls_that_answer_calls_are_served_inside_of_them),
         cmocka_unit_test(a_call_of_another_chain_waits_until_this_one_is_answered),
+        cmocka_unit_test(other_containers_begin_and_are_copied_while_a_method_waits),
         cmocka_unit_test(calls_may_wait_32_deep_and_no_deeper),
         cmocka_unit_test(a_call_out_ends_with_the_host),
     };
