@@ -12,9 +12,8 @@
 #include "hub/base/id_map.h"
 #include "hub/wire/signature.h"
 
-#define CALLS_MAX  262144
-#define NODE_POOL  ((struct rapahub_pool_id){UINT32_MAX, 16})
-#define DIGEST_MIX UINT64_C(0x100000001B3)
+#define CALLS_MAX 262144
+#define NODE_POOL ((struct rapahub_pool_id){UINT32_MAX, 16})
 
 struct cluster_client_router {
     struct cluster_client_router_parts parts;
@@ -123,17 +122,6 @@ static int resolve(void *user, const struct cluster_clients_call *call,
     return (int)members.count;
 }
 
-/* FNV-1a of the arguments, by which a uid that is used for another call is found out. */
-static uint64_t digest_of(struct rapahub_bytes bytes)
-{
-    uint64_t digest = UINT64_C(0xCBF29CE484222325);
-    const uint8_t *at = bytes.data;
-
-    for (size_t i = 0; i < bytes.size; i++)
-        digest = (digest ^ at[i]) * DIGEST_MIX;
-    return digest;
-}
-
 /* Several members have one lineage, or none is known that holds for all. */
 static uint64_t common_lineage(const struct cluster_clients_call *call)
 {
@@ -153,7 +141,7 @@ static struct cluster_send_call send_of(const struct cluster_clients_call *call)
                                       .query = query_of(call),
                                       .uid = call->frame->uid,
                                       .method = body->method_id,
-                                      .digest = digest_of(body->arguments),
+                                      .digest = cluster_router_digest(body->arguments),
                                       .peer = call->peer,
                                       .done_below = body->done_below,
                                       .lineage = common_lineage(call),

@@ -16,6 +16,8 @@ struct cluster_node_calls {
     struct cluster_index by_uid;
     uint64_t made;
     struct hub_list lanes[LANES], several;
+    void (*on_remove)(void *user, const struct cluster_node_call *call);
+    void *user;
 };
 
 int cluster_node_calls_create(uint32_t most, uint64_t secret, struct cluster_node_calls **out)
@@ -53,6 +55,14 @@ void cluster_node_calls_release(struct cluster_node_calls **calls)
     *calls = NULL;
 }
 
+void cluster_node_calls_watch(struct cluster_node_calls *calls,
+                              void (*on_remove)(void *user, const struct cluster_node_call *call),
+                              void *user)
+{
+    calls->on_remove = on_remove;
+    calls->user = user;
+}
+
 static uint32_t hash_of(const struct cluster_node_calls *calls, struct cluster_uid uid)
 {
     return cluster_index_hash(&calls->by_uid, uid.origin, uid.number, 0);
@@ -79,6 +89,8 @@ struct cluster_node_call *cluster_node_calls_add(struct cluster_node_calls *call
     row = row_at(calls, place);
     *row = *call;
     row->number = ++calls->made << 32 | place;
+    if (!row->again)
+        row->root = row->number;
     hub_list_init(&row->lane);
     if (row->own)
         hub_list_append(lane_of(calls, row->pool, row->container), &row->lane);
@@ -90,6 +102,8 @@ void cluster_node_calls_remove(struct cluster_node_calls *calls, struct cluster_
 {
     uint32_t place = (uint32_t)call->number;
 
+    if (calls->on_remove)
+        calls->on_remove(calls->user, call);
     hub_list_remove(&call->lane);
     cluster_index_remove(&calls->by_uid, hash_of(calls, call->uid), place);
     free(call->result);

@@ -34,7 +34,11 @@ struct cluster_node_call {
     uint64_t pool;
     uint32_t container; /* CLUSTER_NODE_CALLS_SEVERAL: a range, or all */
     uint64_t method;
-    bool own; /* the node made its uid */
+    bool own;      /* the node made its uid, and numbers it */
+    bool several;  /* it runs in more than one container */
+    bool again;    /* it is made by a call that may run again */
+    uint64_t root; /* number of the call at the root of its chain, as far as that runs again; set
+                      to its own when it is added and not `again`; 0: that has ended */
     struct rapahub_query query;
     uint64_t chain;
     struct rapahub_guest_id from;
@@ -56,6 +60,11 @@ struct cluster_node_calls;
 /* Makes a table of at most `most` calls. -ENOMEM. */
 int cluster_node_calls_create(uint32_t most, uint64_t secret, struct cluster_node_calls **out);
 void cluster_node_calls_release(struct cluster_node_calls **calls);
+
+/* `on_remove` is told of each call that is removed from now on, just before. */
+void cluster_node_calls_watch(struct cluster_node_calls *calls,
+                              void (*on_remove)(void *user, const struct cluster_node_call *call),
+                              void *user);
 
 /* Adds a copy of a call. Returns it, with its number; NULL with a diagnosis, -EBUSY: there are too
  * many. It stays where it is. */

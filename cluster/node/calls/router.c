@@ -8,12 +8,14 @@
 #include <rapahub/host.h>
 #include <rapahub/route.h>
 
+#include "cluster/node/calls/nested.h"
 #include "cluster/node/calls/runs.h"
 #include "cluster/node/calls/typed_results.h"
 #include "hub/base/clock.h"
 #include "hub/base/id_map.h"
 
 #define CALLS_MAX 65536
+#define RUNS_MAX  131072 /* a run may last longer than its call */
 #define ANSWER_RESERVE \
     1024 /* bytes of an answer for which there is room when its call is admitted */
 #define TEXT_MAX 1024
@@ -22,6 +24,7 @@ struct cluster_router {
     struct cluster_router_parts parts;
     struct cluster_runs runs;
     struct cluster_node_calls *calls;
+    struct cluster_nested *nested;
     struct hub_id_map *requests; /* open calls of the host, by their request */
     uint64_t numbers;            /* in uids of the node's own */
     bool drains;                 /* no new call is taken */
@@ -153,6 +156,16 @@ void cluster_router_refused(struct cluster_router *router, const struct cluster_
 
 /* ---- calls ---- */
 
+uint64_t cluster_router_digest(struct rapahub_bytes arguments)
+{
+    uint64_t digest = UINT64_C(0xCBF29CE484222325);
+    const uint8_t *at = arguments.data;
+
+    for (size_t i = 0; i < arguments.size; i++)
+        digest = (digest ^ at[i]) * UINT64_C(0x100000001B3);
+    return digest;
+}
+
 static int add_event(struct cluster_router *router, struct cluster_send_call *asked,
                      struct rapahub_bytes arguments)
 {
@@ -165,6 +178,20 @@ static int add_event(struct cluster_router *router, struct cluster_send_call *as
     if (status < 0)
         cluster_buffers_drop(router->parts.buffers, asked->body.number);
     return status;
+}
+
+/* Whether it goes to one container must not change when it is sent again: a client may name that
+ * one then. */
+static bool is_several(const struct cluster_router *router, const struct cluster_send_call *asked)
+{
+    const struct cluster_pool_records_pool *pool;
+
+    if (asked->query.mode == CLUSTER_MODE_RANGE)
+        return asked->query.count > 1;
+    if (asked->query.mode != CLUSTER_MODE_BROADCAST)
+        return false;
+    pool = cluster_pool_records_find(router->parts.pools, asked->pool);
+    return pool && pool->spec.containers > 1;
 }
 
 int cluster_router_call(struct cluster_router *router, const struct cluster_node_call *open,
@@ -180,6 +207,7 @@ int cluster_router_call(struct cluster_router *router, const struct cluster_node
     row = cluster_node_calls_add(router->calls, open);
     if (!row)
         return rapahub_last_error()->code;
+    row->several = is_several(router, call);
     *number = asked.number = row->number;
     asked.reserve = ANSWER_RESERVE;
     if (row->own)
@@ -288,7 +316,8 @@ static struct cluster_node_call open_of(struct cluster_router *router,
     return open;
 }
 
-/* No other call has this uid, so there is no need of a digest of all its arguments. */
+/* No other call has a uid of the node's own, so there is no need of a digest of all its arguments.
+ */
 static struct cluster_send_call asked_of(const struct rapahub_raw_call *call,
                                          struct cluster_uid uid)
 {
@@ -298,8 +327,35 @@ static struct cluster_send_call asked_of(const struct rapahub_raw_call *call,
                                       .method = call->method_id,
                                       .digest = call->arguments.size,
                                       .deadline_ns = hub_clock_after(call->timeout_ns),
+                                      .chain = call->chain,
                                       .order = call->query ? call->query->order : 0,
                                       .collect = call->query && call->query->collect};
+}
+
+/* A call that one makes which may run again has the uid that it would have then. Its arguments are
+ * compared with those of the earlier one. r[impl cluster.call.nested] */
+static int name_nested(struct cluster_router *router, const struct rapahub_raw_call *call,
+                       struct cluster_node_call *open, struct cluster_send_call *asked)
+{
+    const struct cluster_uid by = {call->uid.origin, call->uid.number};
+    uint32_t place = cluster_nested_find(router->nested, by);
+    const struct cluster_nested_run *run;
+    bool root_is_open;
+    int status;
+
+    if (place == 0 || !cluster_nested_at(router->nested, place)->again)
+        return 0;
+    run = cluster_nested_at(router->nested, place);
+    root_is_open = cluster_node_calls_find(router->calls, run->root) != NULL;
+    status = cluster_nested_name(router->nested, place, root_is_open, &open->uid);
+    if (status < 0)
+        return status;
+    open->own = false;
+    open->again = true;
+    open->root = root_is_open ? run->root : 0;
+    asked->uid = open->uid;
+    asked->digest = cluster_router_digest(call->arguments);
+    return 0;
 }
 
 static int begin(void *user, const struct rapahub_raw_call *call, struct rapahub_request_id request)
@@ -316,6 +372,9 @@ static int begin(void *user, const struct rapahub_raw_call *call, struct rapahub
         return rapahub_fail(RAPAHUB_EINVAL, "", "no query has the mode %d", (int)call->query->mode);
     open = open_of(router, call, request);
     asked = asked_of(call, open.uid);
+    status = name_nested(router, call, &open, &asked);
+    if (status < 0)
+        return status;
     status = cluster_router_call(router, &open, &asked, call->arguments, &number);
     row = status == 0 ? cluster_node_calls_find(router->calls, number) : NULL;
     if (row && hub_id_map_put(router->requests, request.number, row) < 0)
@@ -349,6 +408,37 @@ static int visit_methods(void *user, struct rapahub_container_id target,
 
 /* ---- made and released ---- */
 
+static void on_remove(void *user, const struct cluster_node_call *call)
+{
+    struct cluster_router *router = user;
+
+    if (call->root == call->number)
+        cluster_nested_root_ended(router->nested, call->number);
+}
+
+static void end_origin(void *user, uint64_t origin)
+{
+    struct cluster_router *router = user;
+    const struct cluster_event event = {.kind = CLUSTER_EVENT_ORIGIN_ENDED, .number = origin};
+
+    if (cluster_event_queue_add(router->parts.events, &event) < 0)
+        rapahub_clear_error(); /* its calls are remembered for longer */
+}
+
+static int create_tables(struct cluster_router *router)
+{
+    int status = cluster_node_calls_create(CALLS_MAX, hub_clock_now(), &router->calls);
+
+    if (status == 0)
+        status =
+            cluster_nested_create(RUNS_MAX, hub_clock_now(), end_origin, router, &router->nested);
+    if (status == 0 && hub_id_map_create(CALLS_MAX, &router->requests) < 0)
+        status = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the calls of a node");
+    if (status == 0)
+        cluster_node_calls_watch(router->calls, on_remove, router);
+    return status;
+}
+
 int cluster_router_create(const struct cluster_router_parts *parts, struct cluster_router **out)
 {
     struct cluster_router *router = calloc(1, sizeof *router);
@@ -359,13 +449,13 @@ int cluster_router_create(const struct cluster_router_parts *parts, struct clust
     if (!router)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the calls of a node");
     router->parts = *parts;
-    status = cluster_node_calls_create(CALLS_MAX, hub_clock_now(), &router->calls);
-    if (status == 0 && hub_id_map_create(CALLS_MAX, &router->requests) < 0)
-        status = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the calls of a node");
+    status = create_tables(router);
     router->runs = (struct cluster_runs){.host = parts->host,
                                          .events = parts->events,
                                          .buffers = parts->buffers,
-                                         .calls = router->calls};
+                                         .calls = router->calls,
+                                         .nested = router->nested,
+                                         .pools = parts->pools};
     hub_list_init(&router->runs.open);
     if (status == 0)
         status = rapahub_host_set_router(parts->host, &takes);
@@ -400,6 +490,7 @@ void cluster_router_release(struct cluster_router **router)
     if (*router) {
         hub_id_map_release(&(*router)->requests);
         cluster_node_calls_release(&(*router)->calls);
+        cluster_nested_release(&(*router)->nested);
     }
     free(*router);
     *router = NULL;

@@ -39,6 +39,9 @@ void cluster_router_close(struct cluster_router *router);
 uint32_t cluster_router_runs(const struct cluster_router *router);
 void cluster_router_release(struct cluster_router **router);
 
+/* FNV-1a of arguments, by which a uid that is used for another call is found out. */
+uint64_t cluster_router_digest(struct rapahub_bytes arguments);
+
 /* Hands a call that is no call of the host to the core, as its maker describes it, but for `number`
  * and `body`. `open` says who gets the answer. Returns 0 and the call's number; then the answer
  * comes once, perhaps before this returns. */

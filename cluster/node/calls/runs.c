@@ -14,9 +14,10 @@ struct run {
     struct cluster_runs *runs;
     uint64_t pool, request;
     uint32_t container;
-    bool down;     /* its life of the container has ended */
-    uint64_t id;   /* the effect's */
-    uint64_t call; /* number of the open call whose streams it has; 0: none */
+    bool down;       /* its life of the container has ended */
+    uint64_t id;     /* the effect's */
+    uint64_t call;   /* number of the open call whose streams it has; 0: none */
+    uint32_t nested; /* its place there */
 };
 
 static struct rapahub_bytes text_of(const struct rapahub_raw_answer *answer)
@@ -70,6 +71,7 @@ static void on_run(void *user, const struct rapahub_raw_answer *answer)
 
     run->runs->count--;
     hub_list_remove(&run->link);
+    cluster_nested_end(run->runs->nested, run->nested);
     if (run->call != 0)
         return_streams(run->runs, run->call);
     tell(run->runs, run->id, run->down ? &died : answer);
@@ -95,7 +97,7 @@ static void refuse(struct cluster_runs *runs, uint64_t id, int status)
 }
 
 static struct rapahub_raw_call raw_of(const struct cluster_runs *runs,
-                                      const struct cluster_effect *effect,
+                                      const struct cluster_effect *effect, struct cluster_uid uid,
                                       const struct cluster_node_call *call)
 {
     uint64_t left = hub_clock_left(effect->at_ns);
@@ -105,11 +107,11 @@ static struct rapahub_raw_call raw_of(const struct cluster_runs *runs,
         .timeout_ns = left > 0 ? left : 1,
         .arguments = effect->payload != 0 ? cluster_buffers_bytes(runs->buffers, effect->payload)
                                           : effect->body,
-        .uid = {effect->uid.origin, effect->uid.number}};
+        .chain = effect->chain,
+        .uid = {uid.origin, uid.number}};
 
     if (!call)
         return raw;
-    raw.chain = call->chain;
     raw.from = call->from;
     raw.from_pool = call->from_pool;
     raw.streams = call->streams;
@@ -117,17 +119,53 @@ static struct rapahub_raw_call raw_of(const struct cluster_runs *runs,
     return raw;
 }
 
+/* A call that no copy of an acked container has may run again, and so do the calls that it makes.
+ */
+static uint32_t begin_nested(const struct cluster_runs *runs, const struct cluster_node_call *call,
+                             const struct cluster_effect *effect, struct cluster_uid *uid)
+{
+    const struct cluster_pool_records_pool *pool =
+        cluster_pool_records_find(runs->pools, effect->pool);
+    const struct cluster_nested_run run = {
+        .uid = effect->uid,
+        .pool = effect->pool,
+        .container = effect->container,
+        .several = call && call->several,
+        .again =
+            (call && call->again) || (pool && pool->spec.durability == CLUSTER_DURABILITY_ACKED),
+        .root = call ? call->root : 0};
+
+    return cluster_nested_begin(runs->nested, &run, uid);
+}
+
+static int hand_over(struct cluster_runs *runs, struct run *run,
+                     const struct cluster_node_call *call, const struct cluster_effect *effect,
+                     struct rapahub_request_id *request)
+{
+    struct rapahub_raw_call raw;
+    struct cluster_uid uid;
+    int status;
+
+    run->nested = begin_nested(runs, call, effect, &uid);
+    if (run->nested == 0)
+        return rapahub_last_error()->code;
+    raw = raw_of(runs, effect, uid, call);
+    status = rapahub_host_call_raw(runs->host, &raw, on_run, run, request);
+    if (status < 0)
+        cluster_nested_end(runs->nested, run->nested);
+    return status;
+}
+
 static int start(struct cluster_runs *runs, struct run *run, struct cluster_node_call *call,
                  const struct cluster_effect *effect)
 {
-    const struct rapahub_raw_call raw = raw_of(runs, effect, call);
     struct rapahub_request_id request;
     int status;
 
     if (call && call->streams_count > 0 && call->streams_given)
         return rapahub_fail(RAPAHUB_EMAYBE, "cluster.node.streams",
                             "a call with streams is not sent again");
-    status = rapahub_host_call_raw(runs->host, &raw, on_run, run, &request);
+    status = hand_over(runs, run, call, effect, &request);
     if (status < 0)
         return status;
     run->request = request.number;

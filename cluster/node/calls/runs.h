@@ -9,6 +9,8 @@
 #include "cluster/core/base/effects.h"
 #include "cluster/node/base/buffers.h"
 #include "cluster/node/base/event_queue.h"
+#include "cluster/node/base/pool_records.h"
+#include "cluster/node/calls/nested.h"
 #include "cluster/node/calls/node_calls.h"
 #include "hub/base/list.h"
 
@@ -17,6 +19,8 @@ struct cluster_runs {
     struct cluster_event_queue *events;
     struct cluster_buffers *buffers;
     struct cluster_node_calls *calls;
+    struct cluster_nested *nested;
+    const struct cluster_pool_records *pools;
     uint32_t count;       /* that have not ended */
     struct hub_list open; /* they */
 };

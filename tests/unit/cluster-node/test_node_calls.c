@@ -42,6 +42,32 @@ static void a_call_is_found_by_its_number_and_by_its_uid(void **state)
     cluster_node_calls_release(&calls);
 }
 
+static void note_root(void *user, const struct cluster_node_call *call)
+{
+    *(uint64_t *)user = call->root;
+}
+
+/* r[verify cluster.call.nested] */
+static void a_call_is_its_own_root_unless_it_serves_another(void **state)
+{
+    struct cluster_node_calls *calls = node_calls();
+    struct cluster_node_call *root = add(calls, 1, 0, true), *inner;
+    uint64_t number = root->number, removed = 0;
+
+    (void)state;
+    cluster_node_calls_watch(calls, note_root, &removed);
+    inner = cluster_node_calls_add(
+        calls, &(struct cluster_node_call){.uid = {9, 1}, .again = true, .root = number});
+    assert_int_equal(root->root, number);
+    assert_int_equal(inner->root, number);
+    cluster_node_calls_remove(calls, inner);
+    assert_int_equal(removed, number);
+    removed = 0;
+    cluster_node_calls_remove(calls, root);
+    assert_int_equal(removed, number);
+    cluster_node_calls_release(&calls);
+}
+
 static void one_call_too_many_is_refused(void **state)
 {
     struct cluster_node_calls *calls = node_calls();
@@ -105,6 +131,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_is_found_by_its_number_and_by_its_uid),
+        cmocka_unit_test(a_call_is_its_own_root_unless_it_serves_another),
         cmocka_unit_test(one_call_too_many_is_refused),
         cmocka_unit_test(the_least_open_number_of_a_container_is_told),
         cmocka_unit_test(the_end_of_a_call_is_told_once)};
