@@ -87,7 +87,8 @@ void node_process_begin(struct node_process *node)
 {
     char data[NODE_PROCESS_PATH + 8], run[NODE_PROCESS_PATH + 8];
     char program[] = TEST_PREFIX "/bin/rapahubd", by_data[] = "--data", by_run[] = "--run";
-    char *const words[] = {program, by_data, data, by_run, run, NULL};
+    char *const words[] = {program, by_data, data, by_run, run, (char *)(uintptr_t)node->option,
+                           NULL};
 
     snprintf(data, sizeof data, "%s/data", node->folder);
     snprintf(run, sizeof run, "%s/run", node->folder);

@@ -14,6 +14,7 @@
 struct node_process {
     char folder[NODE_PROCESS_PATH];  /* of the test; `data` and `run` are in it */
     char address[NODE_PROCESS_PATH]; /* for clients */
+    const char *option;              /* of rapahubd, set before it begins; NULL: none */
     pid_t warden;
 };
 

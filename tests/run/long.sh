@@ -60,6 +60,8 @@ long_tests() {
     RAPAHUB_TEST_ROUNDS=1000 step 'pending calls' build/release/tests/test_integration_pending
     RAPAHUB_TEST_SECONDS=60 step 'restart storm' build/release/tests/test_fault_restart_storm
     RAPAHUB_TEST_ROUNDS=40 step 'upgrades of kv' build/release/tests/test_integration_upgrade_kv
+    RAPAHUB_TEST_KILLS=25 step 'chain kills' build/release/tests/test_cluster_chain_kills
+    MOVES=10000 step 'moves' build/release/tests/test_integration_moves
     step 'stream 10 GiB' build/release/tests/test_fault_long_stream 10240
     step 'pauses of the host' build/release/tests/test_integration_pauses 30
     [ ! -x build/asan/bin/archive ] || step 'archive asan' build/asan/bin/archive --kills 100 --seconds 1800
