@@ -22,6 +22,9 @@ static const struct cli_option apply_options[] = {
 
 static const struct cli_option call_options[] = {CLI_CALL_OPTIONS, NODE_OPTION, END};
 
+static const struct cli_option fsck_options[] = {
+    VALUE(FOLDER, "data", "DIR", "the folder of the node (default: that of rapahubd)"), END};
+
 #define CHANGE_MEMBERS "operation, done"
 #define POOL_MEMBERS   "name, id, state, durability, containers, serving, module, version, guests"
 
@@ -177,4 +180,19 @@ const struct cli_command cluster_commands[] = {
      .members = "containers[{pool, container, state, here, token, failures, cause}]",
      .options = node_options,
      .run = cluster_node_ps},
+    {.name = "fsck",
+     .operands = "",
+     .summary = "look for damage in the folder of a node that does not run",
+     .text = "Looks at the identity of the node, its guests, its log, its metastore, its copies\n"
+             "and its modules, and prints a line for each: `ok`; `mended` where the next start\n"
+             "mends it, and nothing is lost; `wrong` where something is lost or must be mended\n"
+             "by hand; `stray` for a file that is not a node's. Nothing is changed. The exit\n"
+             "status is 0 without a finding, and 1 with some. Where a node has the folder, its\n"
+             "process is named, and the status is 75.",
+     .example = "rapahub fsck\n"
+                "rapahub fsck --data ~/pools --json",
+     .schema = "rapahub.fsck/1",
+     .members = "findings[{result, path, text}]",
+     .options = fsck_options,
+     .run = cluster_fsck},
     END};

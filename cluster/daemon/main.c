@@ -11,15 +11,13 @@
 #include <rapahub/log.h>
 #include <rapahub/version.h>
 
-#include "cluster/daemon/config.h"
-#include "cluster/daemon/folders.h"
+#include "cluster/daemon/defaults.h"
 #include "cluster/daemon/notify.h"
 #include "cluster/daemon/options.h"
 #include "cluster/daemon/process.h"
 #include "cluster/daemon/serve.h"
 #include "cluster/daemon/warden.h"
 
-#define SYSTEM_CONFIG "/etc/rapahub/rapahub.yaml"
 #define STATUS_FAILED 1
 
 /* ---- errors ---- */
@@ -61,40 +59,6 @@ static int report(int code, const char *quote)
 
 /* ---- the program, as people start it ---- */
 
-static int set_folder(struct daemon_settings *settings, const char *key, int r, const char *path)
-{
-    return r < 0 ? r : daemon_settings_set(settings, (unsigned)daemon_settings_find(key), path);
-}
-
-static int set_folders(struct daemon_settings *settings, const struct daemon_folders_user *user)
-{
-    char path[DAEMON_FOLDERS_PATH];
-    int r = 0;
-
-    if (!settings->data)
-        r = set_folder(settings, "data", daemon_folders_data(user, path), path);
-    if (r == 0 && !settings->run)
-        r = set_folder(settings, "run", daemon_folders_run(user, settings->group != NULL, path),
-                       path);
-    return r == 0 ? daemon_folders_check_run(settings->run, settings->name) : r;
-}
-
-static int read_config(struct daemon_options *options, char *path, char *quote)
-{
-    const bool is_root = geteuid() == 0;
-    const struct daemon_config_places places = {.option = options->config,
-                                                .variable = getenv("RAPAHUB_CONFIG"),
-                                                .config_home =
-                                                    is_root ? NULL : getenv("XDG_CONFIG_HOME"),
-                                                .home = is_root ? NULL : getenv("HOME"),
-                                                .system = SYSTEM_CONFIG};
-
-    if (daemon_config_find(&places, path))
-        return daemon_config_read(path, &options->settings, quote);
-    path[0] = '\0';
-    return 0;
-}
-
 static int print_check(const struct daemon_options *options, const char *config)
 {
     const struct daemon_settings *settings = &options->settings;
@@ -122,17 +86,16 @@ static int become_warden(const struct daemon_options *options)
 
 static int run_program(struct daemon_options *options)
 {
-    const struct daemon_folders_user user = {.uid = geteuid(),
-                                             .home = getenv("HOME"),
-                                             .state_home = getenv("XDG_STATE_HOME"),
-                                             .runtime = getenv("XDG_RUNTIME_DIR")};
+    const struct daemon_folders_user user = daemon_defaults_user();
     char config[DAEMON_CONFIG_PATH], quote[DAEMON_CONFIG_QUOTE] = "";
     bool has_data;
-    int r = read_config(options, config, quote);
+    int r = daemon_defaults_config(options->config, &options->settings, config, quote);
 
     has_data = options->settings.data != NULL;
     if (r == 0)
-        r = set_folders(&options->settings, &user);
+        r = daemon_defaults_folders(&user, &options->settings);
+    if (r == 0)
+        r = daemon_folders_check_run(options->settings.run, options->settings.name);
     if (r == 0)
         r = daemon_settings_check(&options->settings);
     if (r == 0 && options->check)

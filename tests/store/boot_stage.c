@@ -166,7 +166,11 @@ uint64_t boot_stage_map(struct cluster_boot *boot, uint32_t container, uint64_t 
 
 uint64_t boot_stage_fill(struct cluster_boot *boot)
 {
-    static const uint8_t digest[CLUSTER_RECORD_DIGEST];
+    static const uint8_t digest[CLUSTER_RECORD_DIGEST] = {
+        /* of the text "module" */
+        0x12, 0x09, 0x70, 0xd8, 0x12, 0x83, 0x6f, 0x19, 0x88, 0x86, 0x25,
+        0x58, 0x7a, 0x46, 0x06, 0xa5, 0xad, 0x23, 0xce, 0xf3, 0x1c, 0x86,
+        0x84, 0xe6, 0x01, 0x77, 0x15, 0x52, 0x54, 0x8f, 0xc6, 0xb9};
     static const char text[] = "1234567890";
     const struct boot_stage_put puts[] = {
         {{.kind = CLUSTER_KEY_POOL, .pool = POOL},

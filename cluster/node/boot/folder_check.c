@@ -2,16 +2,19 @@
 #include "cluster/node/boot/folder_check.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rapahub/error.h>
 
 #include "cluster/base/ids.h"
 #include "cluster/node/boot/log_map.h"
 #include "cluster/node/boot/store_check.h"
+#include "cluster/node/boot/stray_files.h"
 #include "cluster/node/disk/data_folder.h"
 #include "cluster/node/disk/folder_lock.h"
 #include "cluster/node/disk/guest_records.h"
@@ -32,6 +35,7 @@ struct checking {
     struct cluster_data_folder folder;
     struct cluster_log_map map;
     int findings;
+    int failure;            /* it could not look */
     uint64_t copies, blobs; /* that are as they shall be */
 };
 
@@ -56,11 +60,23 @@ __attribute__((format(printf, 4, 5))) static void say(struct checking *checking,
     checking->found(checking->user, grade, place, text);
 }
 
+/* Tells of the last failure. Its text begins with the path of a file of the folder where it is
+ * about one: then that is the place. */
 static void say_wrong(struct checking *checking, const struct cluster_files_folder *folder,
                       const char *name)
 {
-    say(checking, CLUSTER_FOLDER_CHECK_WRONG, (struct place){folder, name}, "%s",
-        rapahub_last_error()->text);
+    const char *text = rapahub_last_error()->text, *root = checking->folder.root.path;
+    size_t size = strlen(root);
+    const char *after = strncmp(text, root, size) == 0 ? strstr(text + size, ": ") : NULL;
+    char place[TEXT_MAX];
+
+    if (after && after - text < TEXT_MAX && (text[size] == '/' || text[size] == ':')) {
+        snprintf(place, sizeof place, "%.*s", (int)(after - text), text);
+        checking->findings++;
+        checking->found(checking->user, CLUSTER_FOLDER_CHECK_WRONG, place, after + 2);
+        return;
+    }
+    say(checking, CLUSTER_FOLDER_CHECK_WRONG, (struct place){folder, name}, "%s", text);
 }
 
 /* ---- identity and guests ---- */
@@ -144,6 +160,36 @@ static void check_log(struct checking *checking)
 
 /* ---- the metastore ---- */
 
+static bool has_blob(const struct cluster_files_folder *blobs, const char *name)
+{
+    const struct cluster_files *files = blobs->files;
+    const char folder[] = {name[0], name[1], 0};
+    int all = files->open_folder(files, blobs->fd, "sha256");
+    int part = all >= 0 ? files->open_folder(files, all, folder) : -1;
+    bool has = part >= 0 && faccessat(part, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+
+    if (part >= 0)
+        files->close(files, part);
+    if (all >= 0)
+        files->close(files, all);
+    return has;
+}
+
+/* Without it a pool that has the module cannot begin a container. */
+static void check_module(void *user, const struct cluster_record_module *record)
+{
+    struct checking *checking = user;
+    const uint8_t *digest = record->digest.data;
+    char name[2 * CLUSTER_DIGEST_SIZE + 1];
+
+    for (size_t i = 0; i < CLUSTER_DIGEST_SIZE; i++)
+        snprintf(name + 2 * i, 3, "%02x", digest[i]);
+    if (!has_blob(&checking->folder.blobs, name))
+        say(checking, CLUSTER_FOLDER_CHECK_WRONG, (struct place){&checking->folder.blobs, name},
+            "module %.*s:%.*s is not there: push it again", (int)record->name.size,
+            record->name.data, (int)record->version.size, record->version.data);
+}
+
 static void check_store(struct checking *checking)
 {
     const struct cluster_store_check_options options = {
@@ -151,11 +197,15 @@ static void check_store(struct checking *checking)
         .map = &checking->map,
         .scratch = checking->options->scratch,
         .ends = checking->options->ends,
-        .wait_ns = checking->options->wait_ns > 0 ? checking->options->wait_ns : WAIT_NS};
+        .wait_ns = checking->options->wait_ns > 0 ? checking->options->wait_ns : WAIT_NS,
+        .module = check_module,
+        .user = checking};
     struct cluster_store_check counts;
     int r = cluster_store_check_run(&options, &counts);
 
-    if (r < 0)
+    if (r < 0 && counts.not_looked)
+        checking->failure = r;
+    else if (r < 0)
         say_wrong(checking, &checking->folder.root, CLUSTER_DATA_FOLDER_META);
     else if (r == 1)
         say(checking, CLUSTER_FOLDER_CHECK_MENDED,
@@ -188,7 +238,8 @@ static void check_copy(void *user, uint64_t pool, uint32_t container)
     } else if (checking->reading.change == CLUSTER_READING_FILES_MOVES) {
         say(checking, CLUSTER_FOLDER_CHECK_WRONG,
             (struct place){&checking->folder.copies, file.name},
-            "it is damaged: the copies of the container are lost");
+            "it is damaged: put a backup of it in its place, or the container begins without its "
+            "state");
     } else {
         say_wrong(checking, &checking->folder.copies, file.name);
     }
@@ -302,17 +353,33 @@ static void check_blobs(struct checking *checking)
     cluster_blobs_close(&blobs);
 }
 
+/* ---- names ---- */
+
+static void found_stray(void *user, const struct cluster_files_folder *folder, const char *name)
+{
+    say(user, CLUSTER_FOLDER_CHECK_STRAY, (struct place){folder, name},
+        "no node has made it, and none reads it: take it away");
+}
+
+static void check_names(struct checking *checking)
+{
+    if (cluster_stray_files_find(&checking->folder, found_stray, checking) < 0)
+        say_wrong(checking, &checking->folder.root, "");
+}
+
 /* ---- all of it ---- */
 
-static void check_all(struct checking *checking)
+static int check_all(struct checking *checking)
 {
-    if (!check_identity(checking))
-        return;
-    check_guests(checking);
-    check_log(checking);
-    check_store(checking);
-    check_copies(checking);
-    check_blobs(checking);
+    if (check_identity(checking)) {
+        check_guests(checking);
+        check_log(checking);
+        check_store(checking);
+        check_copies(checking);
+        check_blobs(checking);
+        check_names(checking);
+    }
+    return checking->failure < 0 ? checking->failure : checking->findings;
 }
 
 int cluster_folder_check_run(const struct cluster_folder_check_options *options,
@@ -330,10 +397,8 @@ int cluster_folder_check_run(const struct cluster_folder_check_options *options,
         return r;
     lock = cluster_folder_lock_look(checking.folder.root.fd, options->data);
     r = lock == -ENOENT || lock >= 0 ? 0 : lock;
-    if (r == 0) {
-        check_all(&checking);
-        r = checking.findings;
-    }
+    if (r == 0)
+        r = check_all(&checking);
     cluster_log_map_release(&checking.map);
     cluster_data_folder_close(&checking.folder);
     return r;

@@ -12,6 +12,7 @@ enum cluster_folder_check_grade {
     CLUSTER_FOLDER_CHECK_FINE,   /* a part is as it shall be; the text says what is in it */
     CLUSTER_FOLDER_CHECK_MENDED, /* the next start mends it, and nothing is lost */
     CLUSTER_FOLDER_CHECK_WRONG,  /* something is lost, or is to be mended by hand */
+    CLUSTER_FOLDER_CHECK_STRAY,  /* a file that is no node's: it does no harm */
     CLUSTER_FOLDER_CHECK_GRADES
 };
 
@@ -27,9 +28,9 @@ struct cluster_folder_check_options {
     uint64_t wait_ns; /* for an answer of the metastore; 0: 30 s */
 };
 
-/* Looks at identity, guests, log, metastore, copies and modules, and tells each finding. Returns
- * the number of those that are not FINE, or a failure: RAPAHUB_EBUSY while a node has the folder;
- * -ENOENT: there is none. */
+/* Looks at identity, guests, log, metastore, copies, modules and names, and tells each finding.
+ * Returns the number of those that are not FINE, or a failure: RAPAHUB_EBUSY while a node has the
+ * folder; -ENOENT: there is none; -ENOSPC: there is no space for the copy of the metastore. */
 int cluster_folder_check_run(const struct cluster_folder_check_options *options,
                              cluster_folder_check_found *found, void *user);
 

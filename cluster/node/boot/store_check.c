@@ -20,6 +20,8 @@
 #define META   CLUSTER_DATA_FOLDER_META
 #define WINDOW ((size_t)64 << 10)
 
+#define TEXT_MAX 1024
+
 /* ---- a copy ---- */
 
 struct scratch {
@@ -56,14 +58,21 @@ static int copy_bytes(int from, int to)
     while (n > 0) {
         n = read(from, window, WINDOW);
         if (n > 0 && write(to, window, (size_t)n) != n)
-            return errno != 0 ? -errno : -EIO;
+            return -ENOSPC; /* a short write of a file says so, too */
     }
     return n < 0 ? -errno : 0;
 }
 
-/* Returns 0, -ENOENT where there is no such file, or a failure. */
+static int fail_scratch(const struct scratch *scratch, int code)
+{
+    return rapahub_fail(code, "", "%s: cannot copy the metastore there: %s: make space",
+                        scratch->path, strerrordesc_np(-code));
+}
+
+/* Returns 0, -ENOENT where there is no such file, or a failure; `not_looked`: it is not the
+ * file's. */
 static int copy_file(const struct cluster_files_folder *root, const struct scratch *scratch,
-                     const char *name)
+                     const char *name, bool *not_looked)
 {
     OWN(hub_fd) int from = openat(root->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     OWN(hub_fd) int to = -1;
@@ -77,9 +86,11 @@ static int copy_file(const struct cluster_files_folder *root, const struct scrat
     if (!S_ISREG(found.st_mode))
         return cluster_files_fail(root, name, "open it", -EINVAL);
     to = openat(scratch->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    errno = 0;
-    r = to < 0 ? -EIO : copy_bytes(from, to);
-    return r < 0 ? cluster_files_fail(root, name, "copy it", r) : 0;
+    r = to < 0 ? -errno : copy_bytes(from, to);
+    *not_looked = to < 0 || cluster_files_is_full(r);
+    if (*not_looked)
+        return fail_scratch(scratch, r);
+    return r < 0 ? cluster_files_fail(root, name, "read it", r) : 0;
 }
 
 /* ---- the copy is read ---- */
@@ -103,6 +114,8 @@ static int take(void *user, const struct cluster_key *key, const struct cluster_
     const struct cluster_log_map *map = reading->options->map;
 
     reading->out->records++;
+    if (key->kind == CLUSTER_KEY_MODULE)
+        reading->options->module(reading->options->user, &record->module);
     if (key->kind == CLUSTER_KEY_LOG)
         reading->out->last = pair->mod_rev;
     if (key->kind != CLUSTER_KEY_ENTRY || map->revision == 0 ||
@@ -166,6 +179,20 @@ static int check_copy(const struct cluster_store_check_options *options,
     return r;
 }
 
+/* Messages of the copy are about the folder's own file. */
+static int fail_here(const struct scratch *scratch, const char *root, int code)
+{
+    const struct rapahub_diagnosis *last = rapahub_last_error();
+    const char *at = strstr(last->text, scratch->path);
+    char text[TEXT_MAX];
+
+    if (last->code != code || !at)
+        return code;
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - last->text), last->text, root,
+             at + strlen(scratch->path));
+    return rapahub_fail(code, last->rule, "%s", text);
+}
+
 int cluster_store_check_run(const struct cluster_store_check_options *options,
                             struct cluster_store_check *out)
 {
@@ -173,14 +200,14 @@ int cluster_store_check_run(const struct cluster_store_check_options *options,
     struct scratch scratch;
     int r = make_scratch(options->scratch, &scratch);
 
-    *out = (struct cluster_store_check){0};
+    *out = (struct cluster_store_check){.not_looked = r < 0};
     if (r < 0)
         return r;
-    r = copy_file(root, &scratch, META);
+    r = copy_file(root, &scratch, META, &out->not_looked);
     if (r == 0) {
-        r = copy_file(root, &scratch, META "-wal");
+        r = copy_file(root, &scratch, META "-wal", &out->not_looked);
         if (r == 0 || r == -ENOENT)
-            r = check_copy(options, &scratch, out);
+            r = fail_here(&scratch, root->path, check_copy(options, &scratch, out));
     } else if (r == -ENOENT && options->folder->store.revision == 0) {
         r = 1;
     } else if (r == -ENOENT) {

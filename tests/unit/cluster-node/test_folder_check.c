@@ -21,6 +21,8 @@
 #define SEGMENT "wal/domain_table.0000000000000001.bin"
 #define COPY    "copies/0000010000000000.00000001.copy"
 
+static uint8_t digest_of_module[CLUSTER_DIGEST_SIZE];
+
 static void quiet(void *user, enum rapahub_log_level level, const char *topic, const char *text)
 {
     (void)user;
@@ -163,7 +165,7 @@ static void each_damage_is_found_and_left(void **state)
     assert_finding(stage, CLUSTER_FOLDER_CHECK_MENDED, "puts the log aside");
     folder_stage_flip(stage, SEGMENT, 3);
     folder_stage_flip(stage, COPY, 130);
-    assert_finding(stage, CLUSTER_FOLDER_CHECK_WRONG, "the copies of the container are lost");
+    assert_finding(stage, CLUSTER_FOLDER_CHECK_WRONG, "the container begins without its state");
     folder_stage_flip(stage, COPY, 130);
     folder_stage_flip(stage, COPY, 16);
     assert_int_equal(check(stage, &findings), 1);
@@ -220,6 +222,94 @@ static void other_bytes_of_a_module_are_found(void **state)
     assert_finding(stage, CLUSTER_FOLDER_CHECK_WRONG, "push the module again");
 }
 
+static void each_module_that_is_known_must_be_there(void **state)
+{
+    const struct folder_stage *stage = *state;
+    struct boot_stage_put put = {{.kind = CLUSTER_KEY_MODULE,
+                                  .text = rapahub_string_of("calc"),
+                                  .version = rapahub_string_of("1.2.3")},
+                                 {.module = {.name = rapahub_string_of("calc"),
+                                             .version = rapahub_string_of("1.2.3"),
+                                             .machine = rapahub_string_of("x86_64"),
+                                             .abi = 1,
+                                             .size = 6,
+                                             .digest = {digest_of_module, CLUSTER_DIGEST_SIZE}}}};
+    struct findings findings;
+    struct cluster_digest digest;
+    struct cluster_boot boot;
+
+    cluster_digest_begin(&digest);
+    cluster_digest_add(&digest, "module", 6);
+    cluster_digest_end(&digest, digest_of_module);
+    assert_int_equal(boot_stage_run(stage, &boot), 0);
+    assert_true(boot_stage_write(&boot, &put, 1) > 0);
+    cluster_boot_close(&boot);
+    assert_int_equal(check(stage, &findings), 0);
+    digest_of_module[0] ^= 1;
+    put.key.version = put.record.module.version = rapahub_string_of("1.2.4");
+    assert_int_equal(boot_stage_run(stage, &boot), 0);
+    assert_true(boot_stage_write(&boot, &put, 1) > 0);
+    cluster_boot_close(&boot);
+    assert_finding(stage, CLUSTER_FOLDER_CHECK_WRONG,
+                   "module calc:1.2.4 is not there: push it again");
+}
+
+/* Names as they are written for a moment, and as damaged files are kept, are a node's. */
+static void names_that_no_node_gives_are_found_in_each_folder(void **state)
+{
+    static const char *const strays[] = {"letter.txt",
+                                         "wal/notes",
+                                         "wal/domain_table.1.bin",
+                                         "copies/0000010000000000.00000001.copy~",
+                                         "copies/0000010000000000.copy",
+                                         "blobs/letter",
+                                         "blobs/sha256/abc",
+                                         "pools/letter",
+                                         "pools/0000010000000000"};
+    static const char *const ours[] = {"node.id.new", "guests.new",
+                                       "copies/0000010000000000.00000009.copy.bad",
+                                       "restart/mine.yaml"};
+    const struct folder_stage *stage = *state;
+    struct findings findings;
+
+    for (unsigned i = 0; i < sizeof strays / sizeof *strays; i++) {
+        folder_stage_write(stage, strays[i], "x", 1);
+        assert_finding(stage, CLUSTER_FOLDER_CHECK_STRAY, strays[i]);
+        assert_true(folder_stage_has(stage, strays[i]));
+        folder_stage_remove(stage, strays[i]);
+    }
+    for (unsigned i = 0; i < sizeof ours / sizeof *ours; i++)
+        folder_stage_write(stage, ours[i], "x", 1);
+    assert_int_equal(check(stage, &findings), 0);
+}
+
+/* Where there is no place for the copy nothing is said of the metastore. */
+static void without_space_for_a_copy_nothing_is_known(void **state)
+{
+    const struct folder_stage *stage = *state;
+    const struct cluster_boot_options boot = boot_stage_options(stage);
+    const struct cluster_folder_check_options options = {
+        .data = stage->path, .scratch = "/nonexistent", .ends = boot.ends};
+    struct findings findings = {.text = ""};
+
+    assert_int_equal(cluster_folder_check_run(&options, take, &findings), -ENOENT);
+    assert_null(strstr(findings.text, "meta.db"));
+}
+
+/* A metastore of a later release is told by the name of the folder's file, not of the copy. */
+static void a_metastore_from_the_future_is_named(void **state)
+{
+    const struct folder_stage *stage = *state;
+    static uint8_t bytes[4 << 20];
+    size_t size = folder_stage_read(stage, "meta.db", bytes, sizeof bytes);
+    char text[FOLDER_STAGE_PATH_MAX + 64];
+
+    bytes[63] = 9; /* user_version, at offset 60 of the file */
+    folder_stage_write(stage, "meta.db", bytes, size);
+    snprintf(text, sizeof text, "%s/meta.db is of a newer release", stage->path);
+    assert_finding(stage, CLUSTER_FOLDER_CHECK_WRONG, text);
+}
+
 /* The log says what the metastore does not: an entry was lost, or written by hand. */
 static void log_and_metastore_are_compared(void **state)
 {
@@ -266,6 +356,10 @@ int main(void)
         TEST(each_damage_is_found_and_left),
         TEST(a_metastore_is_looked_at_by_a_copy),
         TEST(other_bytes_of_a_module_are_found),
+        TEST(each_module_that_is_known_must_be_there),
+        TEST(names_that_no_node_gives_are_found_in_each_folder),
+        TEST(without_space_for_a_copy_nothing_is_known),
+        TEST(a_metastore_from_the_future_is_named),
         TEST(log_and_metastore_are_compared),
         TEST(a_folder_of_a_node_that_runs_is_not_looked_at),
     };
