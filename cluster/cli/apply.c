@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rapahub/error.h>
 
@@ -16,6 +20,9 @@
 #include "host/cli/command/failure.h"
 #include "host/cli/command/listing.h"
 #include "host/cli/text/view.h"
+#include "hub/base/own.h"
+
+#define DONE ".done"
 
 /* ---- the pools of the file ---- */
 
@@ -164,7 +171,8 @@ static int push_all(const struct cluster_node_client *node, const struct cluster
 static int apply_all(const struct cluster_node_client *node, const struct cluster_pool_file *file)
 {
     uint64_t operations[CLUSTER_POOL_FILE_POOLS];
-    bool waits = !cli_arguments_flag(&node->cli->arguments, "no-wait");
+    bool waits = !cli_arguments_flag(&node->cli->arguments, "no-wait") &&
+                 !cli_arguments_flag(&node->cli->arguments, "once");
     int r = 0;
 
     for (unsigned i = 0; r == 0 && i < file->count; i++) {
@@ -178,6 +186,25 @@ static int apply_all(const struct cluster_node_client *node, const struct cluste
     return r;
 }
 
+/* The file is not applied again by its name: it gets another one, durably. An earlier file of that
+ * name is lost. r[impl cluster.daemon.restart] */
+static int mark_done(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char done[PATH_MAX], folder[PATH_MAX];
+    OWN(hub_fd) int fd = -1;
+
+    if (snprintf(done, sizeof done, "%s" DONE, path) >= (int)sizeof done)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "'%.100s...' is too long for a path", path);
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
+             slash ? path : ".");
+    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || rename(path, done) < 0 || fsync(fd) < 0)
+        return rapahub_fail(-errno, "", "its pools are applied, but '%s' cannot become '%s': %s",
+                            path, done, strerrordesc_np(errno));
+    return 0;
+}
+
 static int apply(struct cli *cli, struct cluster_pool_file *file)
 {
     struct cluster_node_client node;
@@ -189,6 +216,8 @@ static int apply(struct cli *cli, struct cluster_pool_file *file)
         r = push_all(&node, file);
     if (r == 0)
         r = apply_all(&node, file);
+    if (r == 0 && cli_arguments_flag(&cli->arguments, "once"))
+        r = mark_done(file->yaml.path);
     if (r == 0)
         r = list_pools(cli, file);
     snprintf(cli->quote, sizeof cli->quote, "%s", file->yaml.quote);

@@ -17,8 +17,11 @@ static const struct cli_option change_options[] = {NO_WAIT_OPTION, NODE_OPTION, 
 
 static const struct cli_option apply_options[] = {
     VALUE(FOLDER, "file", "FILE", "the pools; required", .letter = 'f'),
-    FLAG("check", "only look whether the file is right; no node is asked"), NO_WAIT_OPTION,
-    NODE_OPTION, END};
+    FLAG("check", "only look whether the file is right; no node is asked"),
+    NO_WAIT_OPTION,
+    FLAG("once", "the same, and name the file FILE.done when the node has its pools"),
+    NODE_OPTION,
+    END};
 
 static const struct cli_option call_options[] = {CLI_CALL_OPTIONS, NODE_OPTION, END};
 

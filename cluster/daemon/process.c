@@ -70,38 +70,82 @@ static void give_up(pid_t pid)
         continue;
 }
 
+static int watch(pid_t pid, int *pidfd)
+{
+    if (pid < 0)
+        return rapahub_fail(-errno, "", "cannot make a process: %s", strerrordesc_np(errno));
+    *pidfd = hub_proof_open(pid);
+    if (*pidfd >= 0)
+        return 0;
+    give_up(pid);
+    return rapahub_fail(*pidfd, "", "cannot watch a process: %s", strerrordesc_np(-*pidfd));
+}
+
 int daemon_process_start(char *const *arguments, const int fds[DAEMON_PROCESS_FDS], pid_t *pid,
                          int *pidfd)
 {
     *pid = fork();
     if (*pid == 0)
         run_child(arguments, fds);
-    if (*pid < 0)
-        return rapahub_fail(-errno, "", "cannot make a process: %s", strerrordesc_np(errno));
-    *pidfd = hub_proof_open(*pid);
-    if (*pidfd >= 0)
-        return 0;
-    give_up(*pid);
-    return rapahub_fail(*pidfd, "", "cannot watch a process: %s", strerrordesc_np(-*pidfd));
+    return watch(*pid, pidfd);
+}
+
+/* Only system calls that are allowed after a fork. */
+static void run_command(const char *path, char *const *arguments, int output)
+{
+    static const char failed[] = "error: the program rapahub cannot be started\n";
+    sigset_t none;
+
+    (void)setpgid(0, 0);
+    (void)dup2(output, STDOUT_FILENO);
+    (void)dup2(output, STDERR_FILENO);
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    execve(path, arguments, environ);
+    (void)!write(STDERR_FILENO, failed, sizeof failed - 1);
+    _exit(STATUS_FAILED);
+}
+
+/* The path of a program from the folder of this one. */
+static int find_beside(const char *name, char to[DAEMON_PROCESS_PATH])
+{
+    char path[2 * DAEMON_PROCESS_PATH];
+    ssize_t size = readlink(SELF, path, DAEMON_PROCESS_PATH);
+
+    while (size > 0 && path[size - 1] != '/')
+        size--;
+    if (size <= 0 || size >= DAEMON_PROCESS_PATH)
+        return rapahub_fail(RAPAHUB_ENOENT, "", "cannot find the folder of this program");
+    snprintf(path + size, DAEMON_PROCESS_PATH, "%s", name);
+    return realpath(path, to) ? 0 : rapahub_fail(-errno, "", "'%s' is not there", path);
+}
+
+int daemon_process_command(char *const *arguments, int output, pid_t *pid, int *pidfd)
+{
+    char path[DAEMON_PROCESS_PATH];
+    int r = find_beside("rapahub", path);
+
+    if (r < 0)
+        return r;
+    *pid = fork();
+    if (*pid == 0)
+        run_command(path, arguments, output);
+    return watch(*pid, pidfd);
 }
 
 int daemon_process_guest(char to[DAEMON_PROCESS_PATH])
 {
     const char *chosen = secure_getenv("RAPAHUB_GUEST");
-    char path[2 * DAEMON_PROCESS_PATH];
-    ssize_t size;
+    char why[DAEMON_PROCESS_PATH];
+    int r;
 
     if (chosen && *chosen && strlen(chosen) < DAEMON_PROCESS_PATH) {
         memcpy(to, chosen, strlen(chosen) + 1);
         return 0;
     }
-    size = readlink(SELF, path, DAEMON_PROCESS_PATH);
-    while (size > 0 && path[size - 1] != '/')
-        size--;
-    if (size <= 0 || size >= DAEMON_PROCESS_PATH)
-        return rapahub_fail(RAPAHUB_ENOENT, "", "cannot find the folder of this program");
-    memcpy(path + size, RAPAHUB_GUEST_FROM_BIN, sizeof RAPAHUB_GUEST_FROM_BIN);
-    if (!realpath(path, to))
-        return rapahub_fail(-errno, "", "'%s' is not there; RAPAHUB_GUEST may name it", path);
-    return 0;
+    r = find_beside(RAPAHUB_GUEST_FROM_BIN, to);
+    if (r == 0)
+        return 0;
+    snprintf(why, sizeof why, "%s", rapahub_last_error()->text);
+    return rapahub_fail(r, "", "%s; RAPAHUB_GUEST may name it", why);
 }

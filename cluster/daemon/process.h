@@ -25,6 +25,11 @@ int daemon_process_become(char *const *arguments);
 int daemon_process_start(char *const *arguments, const int fds[DAEMON_PROCESS_FDS], pid_t *pid,
                          int *pidfd);
 
+/* Starts the program `rapahub` that is beside this one. Both its outputs go to `output`; no signal
+ * is blocked, and it has a process group of its own. *pidfd is CLOEXEC. RAPAHUB_ENOENT: it is not
+ * there. Any process; threads other than the caller's are not in the new one. */
+int daemon_process_command(char *const *arguments, int output, pid_t *pid, int *pidfd);
+
 /* The program of guests: $RAPAHUB_GUEST, unless this program is set-uid; else the installed one. */
 int daemon_process_guest(char to[DAEMON_PROCESS_PATH]);
 

@@ -16,6 +16,7 @@
 #include <rapahub/log.h>
 #include <rapahub/node.h>
 
+#include "cluster/daemon/imports.h"
 #include "cluster/daemon/process.h"
 #include "cluster/daemon/report.h"
 #include "hub/base/clock.h"
@@ -35,13 +36,14 @@ enum end {
     END_ABANDONED /* the warden is dead */
 };
 
-enum fd { FD_HOST, FD_NODE, FD_CONTROL, FD_SIGNALS, FD_WARDEN, FDS };
+enum fd { FD_HOST, FD_NODE, FD_CONTROL, FD_SIGNALS, FD_WARDEN, FD_IMPORTS, FDS };
 
 struct serving {
     const struct daemon_options *options;
     struct rapahub_host *host;
     struct rapahub_control *control;
     struct rapahub_node *node;
+    struct daemon_imports imports;
     int signals;
     enum end end;
     int failure;          /* why it could not end in order; 0: it could */
@@ -236,8 +238,10 @@ static int wait_ms(const struct serving *serving)
 
 static int turn(struct serving *serving)
 {
-    int r = poll(serving->fds, FDS, wait_ms(serving));
+    int r;
 
+    serving->fds[FD_IMPORTS].fd = daemon_imports_fd(&serving->imports);
+    r = poll(serving->fds, FDS, wait_ms(serving));
     if (r < 0 && errno != EINTR)
         return rapahub_fail(-errno, "", "cannot wait");
     if (serving->fds[FD_SIGNALS].revents)
@@ -247,9 +251,19 @@ static int turn(struct serving *serving)
         r = rapahub_node_dispatch(serving->node);
     if (r >= 0)
         r = rapahub_control_dispatch(serving->control);
+    daemon_imports_step(&serving->imports);
     look_at_end(serving);
     beat(serving);
     return r < 0 ? r : 0;
+}
+
+static void begin_imports(struct serving *serving)
+{
+    const struct daemon_settings *settings = &serving->options->settings;
+    char path[PATH];
+
+    snprintf(path, sizeof path, "%s/%s.node", settings->run, settings->name);
+    daemon_imports_begin(&serving->imports, settings->data, path);
 }
 
 static int loop(struct serving *serving)
@@ -258,7 +272,8 @@ static int loop(struct serving *serving)
                           [FD_NODE] = rapahub_node_fd(serving->node),
                           [FD_CONTROL] = rapahub_control_fd(serving->control),
                           [FD_SIGNALS] = serving->signals,
-                          [FD_WARDEN] = serving->options->ties.warden};
+                          [FD_WARDEN] = serving->options->ties.warden,
+                          [FD_IMPORTS] = -1};
     int r = 0;
 
     for (unsigned i = 0; i < FDS; i++)
@@ -266,6 +281,7 @@ static int loop(struct serving *serving)
     daemon_report_send(serving->options->ties.report, DAEMON_REPORT_READY, NULL);
     rapahub_log(RAPAHUB_LOG_INFO, TOPIC, "serves '%s' as %s", serving->options->settings.data,
                 serving->options->settings.name);
+    begin_imports(serving);
     while (r == 0 && (serving->end == END_NOT || serving->end == END_ASKED))
         r = turn(serving);
     return r < 0 ? r : serving->failure;
@@ -290,6 +306,7 @@ static void close_all(struct serving *serving)
 {
     struct rapahub_control *control = serving->control;
 
+    daemon_imports_end(&serving->imports);
     if (serving->end == END_NOW || serving->end == END_ABANDONED)
         kill_guests(serving);
     rapahub_node_close(serving->node);
@@ -314,7 +331,8 @@ static int close_after(struct serving *serving, int r)
 
 int daemon_serve_run(const struct daemon_options *options)
 {
-    struct serving serving = {.options = options, .signals = -1};
+    struct serving serving = {
+        .options = options, .signals = -1, .imports = {.pidfd = -1, .output = -1}};
     int r;
 
     rapahub_log_to(keep_line, &serving, options->settings.level);
