@@ -122,6 +122,36 @@ static int append(struct cluster_map_watch *watch, struct revision *revision)
     return cluster_store_thread_append(watch->disk, &record, changes, on_durable, revision);
 }
 
+/* ---- noted ---- */
+
+static void note(struct cluster_map_watch *watch);
+
+/* A note that failed is made up for by the next one. */
+static void on_noted(void *user, struct cluster_disk_result *result)
+{
+    struct cluster_map_watch *watch = user;
+    bool more = watch->seen > watch->noting;
+
+    watch->noting = 0;
+    if (result->status < 0)
+        rapahub_log(RAPAHUB_LOG_WARN, "node", "the revision of the metastore is not noted: %s",
+                    result->text);
+    else if (more)
+        note(watch);
+}
+
+/* One at a time: of many that come together the last is noted. r[impl cluster.store.old] */
+static void note(struct cluster_map_watch *watch)
+{
+    if (watch->noting > 0)
+        return;
+    watch->noting = watch->seen;
+    if (cluster_store_thread_seen(watch->disk, watch->seen, on_noted, watch) < 0) {
+        rapahub_clear_error(); /* the next one is noted */
+        watch->noting = 0;
+    }
+}
+
 /* ---- heard ---- */
 
 static uint8_t *copy(struct rapahub_bytes bytes)
@@ -171,8 +201,11 @@ static int take_revision(struct cluster_map_watch *watch, uint64_t rev,
     if (status == 0 && revision->delta)
         return append(watch, revision);
     revision->durable = true;
-    if (status == 0)
+    if (status == 0) {
+        watch->seen = rev;
         tell_due(watch);
+        note(watch);
+    }
     return status;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* map_watch: follows the metastore. Each of its revisions that concerns pools or entries is told to
  * the core, in order: a delta only after it is durable in the node's log, a pool's record before
- * the delta of its revision, its removal after that. Values are told as in map_reading. Owner.
+ * the delta of its revision, its removal after that. Values are told as in map_reading. A revision
+ * without a delta is noted on the disk, so that a metastore that lacks it is told as old. Owner.
  */
 #ifndef CLUSTER_NODE_MAP_MAP_WATCH_H
 #define CLUSTER_NODE_MAP_MAP_WATCH_H
@@ -20,6 +21,8 @@ struct cluster_map_watch {
     struct cluster_event_queue *events;
     uint64_t watch;
     uint64_t logged;     /* revision of the last delta that went to the log */
+    uint64_t seen;       /* the last revision without a delta; the log says nothing of it */
+    uint64_t noting;     /* the one that is being noted on the disk; 0: none is */
     struct hub_list all; /* revisions that were not told yet, in order */
     bool wants_snapshot; /* the log of the map has grown */
     bool lost;           /* the metastore tells no more */
