@@ -23,6 +23,8 @@
  * its pool and container 0. */
 #define NAME_MAX_ASIDE 96
 
+#define POOL_DIGITS 16 /* the name of a pool's folder */
+
 void cluster_container_folders_path(uint64_t pool, uint32_t container,
                                     char to[CLUSTER_CONTAINER_FOLDERS_PATH])
 {
@@ -238,17 +240,40 @@ static int remove_outer(struct sweep *sweep, int folder, const char *name)
     return remove_folder(sweep, folder, name, sweep->left < left);
 }
 
+/* The folder of a pool is empty when all its containers were removed. A container that begins makes
+ * it again. */
+static int remove_pool(struct sweep *sweep, int folder, const char *name)
+{
+    if (strspn(name, "0123456789abcdef") != POOL_DIGITS || name[POOL_DIGITS] != 0)
+        return 0;
+    if (unlinkat(folder, name, AT_REMOVEDIR) == 0) {
+        sweep->left--;
+        return 0;
+    }
+    return errno == ENOTEMPTY || errno == EEXIST || errno == ENOENT || errno == ENOTDIR ? 0
+                                                                                        : -errno;
+}
+
+static int for_each_in(struct sweep *sweep, int folder,
+                       int (*each)(struct sweep *sweep, int folder, const char *name))
+{
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return fd < 0 ? -errno : for_each(sweep, fd, each);
+}
+
 int cluster_container_folders_sweep(const struct cluster_files_folder *pools, uint64_t wall_s,
                                     size_t most)
 {
     struct sweep sweep = {.wall_s = wall_s, .left = most};
-    int fd, r;
+    int r;
 
     sweep.aside = openat(pools->fd, ASIDE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (sweep.aside < 0)
         return errno == ENOENT ? 0 : cluster_files_fail(pools, ASIDE, "open it", -errno);
-    fd = openat(sweep.aside, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    r = fd < 0 ? -errno : for_each(&sweep, fd, remove_outer);
+    r = for_each_in(&sweep, sweep.aside, remove_outer);
+    if (r == 0)
+        r = for_each_in(&sweep, pools->fd, remove_pool);
     close(sweep.aside);
     if (r < 0)
         return rapahub_fail(r, RULE,

@@ -32,8 +32,9 @@ int cluster_container_folders_make(const struct cluster_files_folder *pools, uin
 int cluster_container_folders_put_aside(const struct cluster_files_folder *pools, uint64_t pool,
                                         uint32_t container, uint64_t wall_s);
 
-/* Removes at most `most` names of folders that were put aside a day before `wall_s`. Returns 1 if
- * there may be more to remove now, 0 if not, or a failure, after which the rest is kept. */
+/* Removes at most `most` names of folders that were put aside a day before `wall_s`, and empty
+ * folders of pools. Returns 1 if there may be more to remove now, 0 if not, or a failure, after
+ * which the rest is kept. */
 int cluster_container_folders_sweep(const struct cluster_files_folder *pools, uint64_t wall_s,
                                     size_t most);
 

@@ -114,6 +114,33 @@ static void a_folder_is_made_and_put_aside(void **state)
     assert_int_equal(aside(stage), 2);
 }
 
+static bool has_pool(struct stage *stage)
+{
+    char path[256];
+
+    snprintf(path, sizeof path, "%s/0000010000000000", stage->folder.path);
+    return access(path, F_OK) == 0;
+}
+
+/* r[verify cluster.folders.aside] */
+static void an_empty_folder_of_a_pool_is_removed(void **state)
+{
+    struct stage *stage = *state;
+
+    make(stage, 3);
+    make(stage, 4);
+    put_aside(stage, 3, NOW);
+    sweep_all(stage, NOW);
+    assert_true(has_pool(stage)); /* 4 is in it */
+    put_aside(stage, 4, NOW);
+    assert_true(has_pool(stage));
+    sweep_all(stage, NOW);
+    assert_false(has_pool(stage));
+    assert_int_equal(aside(stage), 2);
+    make(stage, 3);
+    assert_true(has_pool(stage));
+}
+
 static void it_is_kept_for_a_day(void **state)
 {
     struct stage *stage = *state;
@@ -192,6 +219,7 @@ static void other_names_are_left(void **state)
     char path[256];
 
     make(stage, 1);
+    make(stage, 2);
     put_aside(stage, 1, NOW);
     for (size_t i = 0; i < 4; i++) {
         snprintf(path, sizeof path, "%s/aside/%s", stage->folder.path, names[i]);
@@ -202,7 +230,7 @@ static void other_names_are_left(void **state)
     assert_int_equal(symlink("../0000010000000000", path), 0); /* by hand */
     sweep_all(stage, NOW + DAY);
     assert_int_equal(aside(stage), 4);
-    snprintf(path, sizeof path, "%s/0000010000000000", stage->folder.path);
+    snprintf(path, sizeof path, "%s/0000010000000000/00000002", stage->folder.path);
     assert_int_equal(access(path, F_OK), 0);
 }
 
@@ -210,11 +238,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(a_folder_is_made_and_put_aside),
-        TEST(it_is_kept_for_a_day),
-        TEST(a_hostile_tree_is_removed_and_nothing_else),
-        TEST(a_sweep_is_done_in_parts),
-        TEST(other_names_are_left),
+        TEST(a_folder_is_made_and_put_aside), TEST(an_empty_folder_of_a_pool_is_removed),
+        TEST(it_is_kept_for_a_day),           TEST(a_hostile_tree_is_removed_and_nothing_else),
+        TEST(a_sweep_is_done_in_parts),       TEST(other_names_are_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
