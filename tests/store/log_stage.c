@@ -83,18 +83,24 @@ static int apply_record(void *user, const struct cluster_wal_record *record)
     return 0;
 }
 
-struct log_found log_stage_read(struct disk *disk)
+struct log_found log_stage_read_of(const struct cluster_segments *log)
 {
-    struct cluster_segments log = log_stage_on(disk, 2);
     struct log_found found = {0};
     uint64_t revision;
-    int r = cluster_snapshot_read(&log, apply_record, &found.map, &revision);
+    int r = cluster_snapshot_read(log, apply_record, &found.map, &revision);
 
     found.bad_snapshot = r == 1;
     if (r >= 0)
-        r = cluster_replay_run(&log, revision, apply_record, &found.map, &found.replay);
+        r = cluster_replay_run(log, revision, apply_record, &found.map, &found.replay);
     found.code = r;
     return found;
+}
+
+struct log_found log_stage_read(struct disk *disk)
+{
+    struct cluster_segments log = log_stage_on(disk, 2);
+
+    return log_stage_read_of(&log);
 }
 
 bool log_stage_has(const struct log_story *story, const struct log_found *found, int least)

@@ -48,6 +48,7 @@ struct log_found {
 
 /* Reads snapshot and log as a node does at its start. */
 struct log_found log_stage_read(struct disk *disk);
+struct log_found log_stage_read_of(const struct cluster_segments *log);
 
 /* Says whether `found` is the map after one of the records from `least` on. */
 bool log_stage_has(const struct log_story *story, const struct log_found *found, int least);
