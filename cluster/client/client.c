@@ -30,6 +30,10 @@ static uint64_t or_default(uint64_t value, uint64_t otherwise)
 
 static int init(struct rapahub_client *client, const struct rapahub_client_options *options)
 {
+    if ((unsigned)options->transport > RAPAHUB_CLIENT_SHARED_MEMORY)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "there is no transport %d", (int)options->transport);
+    if (options->transport == RAPAHUB_CLIENT_SHARED_MEMORY)
+        return rapahub_fail(RAPAHUB_ENOTSUP, "", "this node gives no shared memory");
     client->call_timeout_ns = or_default(options->call_timeout_ns, TIMEOUT_DEFAULT);
     client->loop.retry_ns = or_default(options->retry_ns, RETRY_DEFAULT);
     if (client->loop.retry_ns > CLUSTER_BODY_RETRY_MAX)
@@ -73,6 +77,13 @@ void rapahub_client_close(struct rapahub_client *client)
     cluster_client_loop_stop(&client->loop);
     cluster_thread_results_fini(&client->results);
     free(client);
+}
+
+enum rapahub_client_transport
+rapahub_client_current_transport(const struct rapahub_client *client)
+{
+    (void)client;
+    return RAPAHUB_CLIENT_SOCKET;
 }
 
 /* ---- calls ---- */

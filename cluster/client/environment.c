@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* environment: the variables that say how long a client waits. The names with CHI_ are those of
+/* environment: the variables that say how long a client waits, and how it calls. The names with CHI_ are those of
  * Chimaera, so that a script which sets them goes on working. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rapahub/client.h>
 #include <rapahub/error.h>
@@ -40,6 +41,25 @@ static int read_variable(const char *const names[], uint64_t *out)
     return 0;
 }
 
+static int read_transport(enum rapahub_client_transport *out)
+{
+    static const char name[] = "RAPAHUB_CLIENT_TRANSPORT";
+    static const char *const words[] = {[RAPAHUB_CLIENT_AUTOMATIC] = "automatic",
+                                        [RAPAHUB_CLIENT_SOCKET] = "socket",
+                                        [RAPAHUB_CLIENT_SHARED_MEMORY] = "shared-memory"};
+    const char *value = getenv(name);
+
+    if (*out != RAPAHUB_CLIENT_AUTOMATIC || !value || !value[0])
+        return 0;
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(value, words[i]) == 0) {
+            *out = (enum rapahub_client_transport)i;
+            return 0;
+        }
+    return rapahub_fail(RAPAHUB_ECONFIG, "",
+                        "%s is '%s'; it takes automatic, socket or shared-memory", name, value);
+}
+
 int rapahub_client_environment(struct rapahub_client_options *options)
 {
     static const char *const wait[] = {"RAPAHUB_WAIT_SERVER", "CHI_WAIT_SERVER", NULL},
@@ -47,5 +67,7 @@ int rapahub_client_environment(struct rapahub_client_options *options)
                                                "CHI_CLIENT_RETRY_TIMEOUT", NULL};
     int r = read_variable(wait, &options->wait_ns);
 
-    return r < 0 ? r : read_variable(retry, &options->retry_ns);
+    if (r == 0)
+        r = read_variable(retry, &options->retry_ns);
+    return r < 0 ? r : read_transport(&options->transport);
 }

@@ -5,6 +5,9 @@
  * does: when the node dies, the client waits for its next life and sends each open call again, as
  * the same call. The node tells a repeated call from a new one. So each call ends exactly once, by
  * an answer or by a named failure.
+ *
+ * Where the node gives it a segment of shared memory, a thread that waits for a call sends it there
+ * by itself, and nothing passes through the socket.
  */
 #ifndef RAPAHUB_CLIENT_H
 #define RAPAHUB_CLIENT_H
@@ -21,6 +24,13 @@ RAPAHUB_BEGIN_DECLS
 
 struct rapahub_client;
 
+/* How calls get to the node. */
+enum rapahub_client_transport {
+    RAPAHUB_CLIENT_AUTOMATIC,    /* shared memory where the node gives it, else the socket */
+    RAPAHUB_CLIENT_SOCKET,       /* the socket alone */
+    RAPAHUB_CLIENT_SHARED_MEMORY /* shared memory, or rapahub_client_open fails */
+};
+
 /* Zeros are the defaults. All that it names is copied. */
 struct rapahub_client_options {
     /* "unix:PATH" of the socket of each node, at most 8, ended by NULL; they are tried in this
@@ -29,19 +39,21 @@ struct rapahub_client_options {
     uint64_t wait_ns;         /* how long rapahub_client_open waits for a node; 30 s */
     uint64_t retry_ns;        /* how long calls wait for a node that is away; 60 s, at most 600 s */
     uint64_t call_timeout_ns; /* of calls that have none; 30 s */
-    uint64_t reserved[8];
+    enum rapahub_client_transport transport;
+    uint64_t reserved[7];
 };
 
 /* Sets wait_ns and retry_ns, where they are 0, from the variables RAPAHUB_WAIT_SERVER and
  * RAPAHUB_CLIENT_RETRY_TIMEOUT, which are seconds, such as 0.5; else from CHI_WAIT_SERVER and
- * CHI_CLIENT_RETRY_TIMEOUT. RAPAHUB_ECONFIG: a variable is no such number; its name and its value
- * are in the text. Not while another thread changes the
- * environment. */
+ * CHI_CLIENT_RETRY_TIMEOUT; and `transport`, where it is automatic, from RAPAHUB_CLIENT_TRANSPORT:
+ * automatic, socket or shared-memory. RAPAHUB_ECONFIG: a variable has another value; its name and
+ * its value are in the text. Not while another thread changes the environment. */
 RAPAHUB_API_CHECKED int rapahub_client_environment(struct rapahub_client_options *options);
 
 /* Connects to a node and waits until it answers, `wait_ns` at most. RAPAHUB_ENETTIMEOUT: no node
  * has; the text says the reason of the last one. -EACCES: this user has no role at the node, or the
- * socket is another user's. -EINVAL, -ENOMEM. Starts a thread. Any thread. */
+ * socket is another user's. RAPAHUB_ENOTSUP: shared memory alone is wanted, and the node gives none.
+ * -EINVAL, -ENOMEM. Starts a thread, and one more with shared memory. Any thread. */
 RAPAHUB_API_CHECKED int rapahub_client_open(const struct rapahub_client_options *options,
                                             struct rapahub_client **out);
 
@@ -49,6 +61,12 @@ RAPAHUB_API_CHECKED int rapahub_client_open(const struct rapahub_client_options 
  * there go on, unheard. No other thread is in a function of the client, and this is not called by
  * its callbacks. NULL is allowed. */
 RAPAHUB_API void rapahub_client_close(struct rapahub_client *client);
+
+/* Returns how calls are sent now: by shared memory, or by the socket, which is also meant where the
+ * node is away. With shared memory these go by the socket all the same: calls that nobody waits
+ * for, that go to several containers or are in an order, and large ones. Any thread. */
+RAPAHUB_API enum rapahub_client_transport
+rapahub_client_current_transport(const struct rapahub_client *client);
 
 /* Finds the pool with a name; waits as a call does. RAPAHUB_ENOPOOL; the errors of a call. Any
  * thread. */

@@ -62,9 +62,36 @@ static void what_is_no_time_is_refused_by_name(void **state)
     }
 }
 
+/* r[verify cluster.client.variables] */
+static void a_variable_chooses_the_transport(void **state)
+{
+    static const char name[] = "RAPAHUB_CLIENT_TRANSPORT";
+    struct rapahub_client_options options = {.wait_ns = 0};
+
+    (void)state;
+    setenv(name, "shared-memory", 1);
+    assert_int_equal(rapahub_client_environment(&options), 0);
+    assert_int_equal(options.transport, RAPAHUB_CLIENT_SHARED_MEMORY);
+    setenv(name, "socket", 1); /* it is set already */
+    assert_int_equal(rapahub_client_environment(&options), 0);
+    assert_int_equal(options.transport, RAPAHUB_CLIENT_SHARED_MEMORY);
+    options.transport = RAPAHUB_CLIENT_AUTOMATIC;
+    assert_int_equal(rapahub_client_environment(&options), 0);
+    assert_int_equal(options.transport, RAPAHUB_CLIENT_SOCKET);
+    options.transport = RAPAHUB_CLIENT_AUTOMATIC;
+    setenv(name, "automatic", 1);
+    assert_int_equal(rapahub_client_environment(&options), 0);
+    assert_int_equal(options.transport, RAPAHUB_CLIENT_AUTOMATIC);
+    setenv(name, "pigeon", 1);
+    assert_int_equal(rapahub_client_environment(&options), RAPAHUB_ECONFIG);
+    assert_non_null(strstr(rapahub_last_error()->text, name));
+    unsetenv(name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_variable_chooses_the_transport, set_up),
         cmocka_unit_test_setup(variables_fill_what_is_not_set, set_up),
         cmocka_unit_test_setup(what_is_no_time_is_refused_by_name, set_up),
     };
