@@ -5,6 +5,7 @@
 
 #include "host/call/call.h"
 #include "host/call/service.h"
+#include "host/call/share.h"
 #include "host/call/upcalls.h"
 #include "host/owner/wait.h"
 #include "hub/call/direct_wait.h"
@@ -23,16 +24,17 @@ static bool is_known(const struct host_call *host, const struct host_nested_upca
 }
 
 /* Looks up the method. Returns true if a service has it and it has no streams. */
-static bool find(struct host_call *host, struct host_nested_upcall *known,
-                 const struct hub_request *request)
+static bool find(struct host_life *life, const struct hub_request *request)
 {
+    struct host_call *host = HOST_CALL(life->host);
+    struct host_nested_upcall *known = &life->nested;
     const struct rapahub_bytes *target = &request->metadata.target;
     struct rapahub_container_id id;
     struct host_container *container = NULL;
     const struct hub_signature *signature = NULL;
 
     if (target->size > 0 && target->size <= sizeof known->target &&
-        hub_lifecycle_decode_target(*target, &id) == 0)
+        hub_lifecycle_decode_target(*target, &id) == 0 && host_share_check(life, id) == 0)
         container = host_containers_find(&HOST_REGISTRY(host)->containers, id);
     if (container && container->offer && container->state != HOST_CONTAINER_HELD)
         signature = host_methods_of_id(host_service_methods(container->offer), request->method_id);
@@ -52,7 +54,7 @@ static bool is_offered(void *user, struct hub_request *request)
     struct host_life *life = user;
 
     return is_known(HOST_CALL(life->host), &life->nested, request) ||
-           find(HOST_CALL(life->host), &life->nested, request);
+           find(life, request);
 }
 
 /* Each nested upcall uses more of the stack, as nested turns do. */

@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/call/share.h"
 
+#include <rapahub/error.h>
+
 #include "host/call/async_table.h"
 #include "host/process/guest.h"
 #include "host/registry/registry.h"
+
+/* r[impl hub.admit.only] */
+int host_share_check(const struct host_life *life, struct rapahub_container_id target)
+{
+    const struct rapahub_container_id *only = &life->only.target;
+
+    if (!life->only.set ||
+        (target.pool.major == only->pool.major && target.pool.minor == only->pool.minor &&
+         target.container == only->container))
+        return 0;
+    return rapahub_fail(RAPAHUB_EACCES, "hub.admit.only",
+                        "%s was admitted to call %u.%u container %u, and nothing else", life->name,
+                        only->pool.major, only->pool.minor, only->container);
+}
 
 uint32_t host_share_of(const struct host_registry *registry, const struct host_life *life)
 {

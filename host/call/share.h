@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* share: how many of the calls under way a guest may have, and what holds back an admitted one that
- * comes again and again. Owner. */
+/* share: what a guest may call, how many of the calls under way it may have, and what holds back an
+ * admitted one that comes again and again. Owner. */
 #ifndef HOST_CALL_SHARE_H
 #define HOST_CALL_SHARE_H
 
 #include <stdint.h>
 
+#include <rapahub/id.h>
+
 struct host_guest;
 struct host_life;
 struct host_registry;
+
+/* Says whether the life may call this container. RAPAHUB_EACCES: it was admitted for another one. */
+int host_share_check(const struct host_life *life, struct rapahub_container_id target);
 
 /* Returns how many requests of this life the host may have sent on at once. Guests of each kind
  * have equal shares, which those of the other kind do not lessen. */

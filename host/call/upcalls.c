@@ -431,8 +431,9 @@ static void serve_target(struct host_call *host, struct host_life *life,
         blame(life, request);
         return;
     }
+    r = r < 0 ? RAPAHUB_EARGUMENTS : host_share_check(life, onward.target);
     if (r < 0) {
-        refuse(life, request, RAPAHUB_EARGUMENTS);
+        refuse(life, request, r);
         return;
     }
     serve_at(host, life, request, &onward);

@@ -116,6 +116,8 @@ static struct host_life *new_life(struct host_guest *guest,
         return NULL;
     life->host = guest->host;
     life->admitted = true;
+    if (options->only)
+        life->only = (struct host_life_only){true, *options->only};
     life->segment.waiting = (enum hub_wait_manner)guest->host->options.waiting;
     life->process.pid = options->pid;
     life->born_ns = hub_clock_now();

@@ -88,6 +88,12 @@ struct host_life_doorbell {
     bool flooded; /* the flood was logged */
 };
 
+/* The one container that it may call, if `set`; see host/call/share.h. */
+struct host_life_only {
+    bool set;
+    struct rapahub_container_id target;
+};
+
 /* How it left, or was told to. */
 struct host_life_goodbye {
     /* 1: it was asked to end, or ends by itself, so a hang-up is no reason to kill */
@@ -134,6 +140,7 @@ struct host_life {
     /* the host did not start its process, and it has a private segment: it gets no signal, and its
      * end needs no proof */
     bool admitted;
+    struct host_life_only only;
     struct host_life_doorbell doorbell;
     struct hub_connection connection;
     struct host_life_process process;

@@ -94,6 +94,39 @@ static void one_that_only_calls_is_ready_when_it_has_attached(void **state)
     close_host(&on);
 }
 
+/* Its calls are served in turns, by the router, and while the host waits for it. r[verify hub.admit.only] */
+static void it_calls_nothing_but_the_container_it_was_admitted_for(void **state)
+{
+    const struct rapahub_container_options container = {.id = here, .pool_name = "test"};
+    const struct rapahub_container_id only = {{HOST_POOL, 0}, 0};
+    struct rapahub_admit_options options;
+    struct client client;
+    struct hosting on;
+    int64_t result = 0;
+
+    (void)state;
+    open_host(&on, three);
+    offer(on.host, HOST_POOL);
+    offer(on.host, HOST_POOL + 1);
+    client_open(&client, client_serve, MODULE("caller"));
+    options = client_options(&client);
+    options.only = &only;
+    client_admit(&on, &client, &options);
+    assert_true(until(&on, &on.told.attached, 1));
+    assert_done(rapahub_host_add_container(on.host, client.ticket.guest, &container));
+    for (int64_t i = 0; i < 10; i++) {
+        assert_done(ask_pool(&on, HOST_POOL, i, &result));
+        assert_int_equal(result, 2 * i);
+        assert_int_equal(ask_pool(&on, HOST_POOL + 1, i, &result), RAPAHUB_EAPPLICATION);
+        assert_int_equal(rapahub_last_error()->application, RAPAHUB_EACCES);
+        assert_int_equal(ask_pool(&on, AWAY_POOL, i, &result), RAPAHUB_EAPPLICATION);
+        assert_int_equal(rapahub_last_error()->application, RAPAHUB_EACCES);
+    }
+    assert_done(rapahub_host_stop(on.host, client.ticket.guest));
+    assert_int_equal(client_end(&client), 0);
+    close_host(&on);
+}
+
 /* ---- its end ---- */
 
 static void note_end(void *user, int status, const void *result)
@@ -237,6 +270,7 @@ int main(void)
         cmocka_unit_test(a_thousand_calls_each_way),
         cmocka_unit_test(its_calls_go_to_the_router_in_its_name),
         cmocka_unit_test(one_that_only_calls_is_ready_when_it_has_attached),
+        cmocka_unit_test(it_calls_nothing_but_the_container_it_was_admitted_for),
         cmocka_unit_test(one_that_is_killed_ends_its_own_calls_only),
         cmocka_unit_test(one_that_stands_still_for_2_s_goes_on),
         cmocka_unit_test(one_that_stands_still_for_longer_is_cut_off),

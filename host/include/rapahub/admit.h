@@ -25,7 +25,10 @@ struct rapahub_admit_options {
     /* Called as for a guest that was spawned, and also if it never attached; may be NULL. */
     rapahub_on_death *on_death;
     void *user;
-    uint64_t reserved[4];
+    /* The one container that it may call, copied; a call to any other is refused with -EACCES, and
+     * does not run. NULL: those that any guest may call. */
+    const struct rapahub_container_id *only;
+    uint64_t reserved[3];
 };
 
 /* All that the process needs to attach. The descriptors are the caller's, who sends them and closes
