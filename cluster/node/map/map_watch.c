@@ -240,6 +240,9 @@ int cluster_map_watch_begin(struct cluster_map_watch *watch, uint64_t revision, 
 
 void cluster_map_watch_end(struct cluster_map_watch *watch)
 {
+    if (watch->watch != 0)
+        cluster_metastore_unwatch(watch->store, watch->watch);
+    watch->watch = 0;
     while (watch->all.next && !hub_list_empty(&watch->all))
         free_revision(HUB_LIST_ITEM(watch->all.next, struct revision, link));
 }

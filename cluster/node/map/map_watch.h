@@ -35,8 +35,8 @@ void cluster_map_watch_init(struct cluster_map_watch *watch, struct cluster_meta
 /* Begins to watch from a revision on, at which the log has the delta of revision `last`. */
 int cluster_map_watch_begin(struct cluster_map_watch *watch, uint64_t revision, uint64_t last);
 
-/* Forgets what was not told, also of one that is all zeros. The metastore and the thread of the
- * disk have stopped. */
+/* Hears no more of the metastore, and forgets what was not told, also of one that is all zeros. The
+ * thread of the disk has stopped. */
 void cluster_map_watch_end(struct cluster_map_watch *watch);
 
 #endif
