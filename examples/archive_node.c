@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* archive_node: stores files, compressed, in a pool of a node, and reads them back, while guests,
  * the daemon, and the daemon with its warden are killed. The node keeps each answer of `kv` before
- * it tells it, so nothing that was stored may be missing. */
+ * it tells it, so nothing that was stored may be missing. A counter adds one for each piece: at the
+ * end it has one for each answer, and none twice. */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -28,6 +30,8 @@ extern char **environ;
 struct archive_node {
     struct archive_node_kills kills;
     struct rapahub_client *client;
+    const struct archive_run *run;
+    int64_t doubled;                            /* that the counter has too much; < 0: too little */
     char folder[PATH_SIZE], address[PATH_SIZE]; /* that of its socket */
 };
 
@@ -85,6 +89,10 @@ static int write_pools(const char *path, const char *chimods)
             "    module: %s/codec.so\n"
             "    durability: none\n"
             "    repeat: all\n"
+            "    supervise: {intensity: 200/10s, backoff: {initial: 1ms, max: 5ms}}\n"
+            "  - pool_name: tally\n"
+            "    module: " COUNTER "\n"
+            "    durability: acked\n"
             "    supervise: {intensity: 200/10s, backoff: {initial: 1ms, max: 5ms}}\n",
             chimods, chimods);
     return fclose(file);
@@ -129,6 +137,8 @@ static int find_pools(struct archive_node *node, struct archive_run *run)
 
     if (r == 0)
         r = rapahub_client_pool(node->client, "codec", &run->codec.pool);
+    if (r == 0)
+        r = rapahub_client_pool(node->client, "tally", &run->tally.pool);
     return r < 0 ? complain("a pool is missing", r) : 0;
 }
 
@@ -146,6 +156,7 @@ static int start(void *self, struct archive_run *run, const struct archive_optio
         fprintf(stderr, "error: cannot make %s: %s\n", path, strerror(errno));
         return -1;
     }
+    node->run = run;
     node->kills.answered_ns = &run->answered_ns;
     node->kills.warden = begin_node(node);
     if (node->kills.warden < 0)
@@ -155,14 +166,39 @@ static int start(void *self, struct archive_run *run, const struct archive_optio
     return find_pools(node, run);
 }
 
+/* Compares the counter with the answers that it gave. */
+static void check_tally(struct archive_node *node)
+{
+    static const int64_t nothing = 0;
+    const struct rapahub_call add = {.target = node->run->tally,
+                                     .method = "add",
+                                     .types = RAPAHUB_TYPES(i64, i64),
+                                     .arguments = (const void *const[]){&nothing, NULL}};
+    int64_t counted = (int64_t)atomic_load(&node->run->counted), sum = 0;
+    int r = rapahub_client_call(node->client, &add, &sum);
+
+    node->doubled = r == 0 ? sum - counted : -counted;
+    if (r < 0)
+        (void)complain("cannot read the counter", r);
+    printf("counted         %" PRId64 "\n", counted);
+    printf("doubled         %" PRId64 "\n", node->doubled);
+}
+
 static void print(void *self)
 {
-    archive_node_kills_print(&((struct archive_node *)self)->kills);
+    struct archive_node *node = self;
+
+    check_tally(node);
+    archive_node_kills_print(&node->kills);
 }
 
 static const char *verdict(void *self)
 {
-    return archive_node_kills_verdict(&((struct archive_node *)self)->kills);
+    struct archive_node *node = self;
+
+    if (node->doubled != 0)
+        return "the counter does not have each answer once";
+    return archive_node_kills_verdict(&node->kills);
 }
 
 /* The node ends in order; a node that does not is killed. */

@@ -74,6 +74,33 @@ static void cut_piece(const struct archive_file *file, size_t at, struct piece *
     (void)snprintf(piece->key, sizeof(piece->key), "%s#%zu", file->path, at / PIECE_SIZE);
 }
 
+/* Unlike all others, this call is not made again: each one that was answered has added one. */
+static int add_to(const struct archive_way *way, struct rapahub_container_id tally)
+{
+    static const int64_t one = 1;
+    const struct rapahub_call call = {.target = tally,
+                                      .method = "add",
+                                      .types = RAPAHUB_TYPES(i64, i64),
+                                      .arguments = (const void *const[]){&one, NULL}};
+    int64_t sum = 0;
+
+    return way->call(way->to, &call, &sum);
+}
+
+static void count_piece(struct archive_worker *worker, const char *key)
+{
+    struct archive_run *run = worker->run;
+    int r;
+
+    if (run->tally.pool.major == 0)
+        return;
+    r = add_to(&run->way, run->tally);
+    if (r == 0)
+        atomic_fetch_add(&run->counted, 1);
+    else
+        complain(worker, "cannot count", key, r);
+}
+
 static void store_piece(struct archive_worker *worker, const struct piece *piece)
 {
     struct rapahub_bytes packed;
@@ -87,6 +114,7 @@ static void store_piece(struct archive_worker *worker, const struct piece *piece
     }
     atomic_fetch_add(&worker->run->plain, piece->plain.size);
     atomic_fetch_add(&worker->run->packed, packed.size);
+    count_piece(worker, piece->key);
 }
 
 /* Stores the pieces, then the file's length, then syncs once for all of them. */

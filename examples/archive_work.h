@@ -16,6 +16,8 @@
 struct archive_run {
     struct archive_way way;
     struct rapahub_container_id kv, codec;
+    struct rapahub_container_id
+        tally; /* counts the pieces that were stored; pool 0: nothing does */
     struct archive_files files;
     atomic_uint_fast64_t deadline_ns; /* brought forward by an interrupt */
     unsigned workers;
@@ -27,6 +29,7 @@ struct archive_run {
     atomic_uint_fast64_t lost;    /* pieces that did not come back */
     atomic_uint_fast64_t wrong;   /* pieces that came back different */
     atomic_uint_fast64_t failed;  /* calls that failed for good */
+    atomic_uint_fast64_t counted; /* calls of the tally that were answered */
     atomic_uint kills;
     atomic_uint_fast64_t answered_ns; /* when the last call was answered */
 };
