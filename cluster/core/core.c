@@ -6,6 +6,7 @@
 #include <rapahub/error.h>
 
 #include "cluster/core/base/timers.h"
+#include "cluster/core/calls/unheard.h"
 #include "cluster/core/durability.h"
 
 /* Questions of operations: calls leave space for them. */
@@ -150,7 +151,8 @@ static void ask(struct cluster_core *core)
 {
     struct cluster_dispatch *parts = &core->parts;
     uint64_t moments[] = {cluster_send_next(parts->send), cluster_ops_next(parts->ops),
-                          cluster_copy_owner_next(parts->copies)};
+                          cluster_copy_owner_next(parts->copies),
+                          cluster_unheard_next(parts->dedup)};
     uint64_t next = moments[0];
 
     for (size_t i = 1; i < sizeof moments / sizeof *moments; i++)
@@ -185,6 +187,7 @@ int cluster_core_step(struct cluster_core *core, const struct cluster_event *eve
     cluster_ops_step(parts->ops);
     cluster_copy_owner_tick(parts->copies, parts->now_ns);
     cluster_send_tick(parts->send, parts->now_ns);
+    cluster_unheard_tick(parts->dedup, parts->now_ns);
     cluster_payload_say_dropped(parts->payload);
     ask(core);
     cluster_effects_take(parts->effects, parts->now_ns, out);

@@ -4,6 +4,8 @@
 #include <rapahub/error.h>
 
 #include "cluster/core/calls/held_ends.h"
+#include "cluster/core/calls/unheard.h"
+
 static uint8_t durability_of(const struct cluster_dispatch *core, uint64_t pool)
 {
     const struct cluster_pools_pool *found = cluster_pools_find(core->pools, pool);
@@ -154,6 +156,7 @@ int cluster_durability_restored(struct cluster_dispatch *core, const struct clus
     if (status < 0)
         return status;
     local->restored = true;
+    cluster_unheard_begin(core->dedup, event->pool, event->container, core->now_ns);
     cluster_held_ends_cover(core->dedup, event->pool, event->container,
                             cluster_dedup_last_end(core->dedup));
     return 0;

@@ -18,7 +18,8 @@
 /* All places below are of their tables; 0: none. */
 struct cluster_admitted_history {
     uint64_t pool, lineage, bytes;
-    uint64_t covered; /* the last end that a copy covers */
+    uint64_t covered;     /* the last end that a copy covers */
+    uint64_t restored_ns; /* when its calls came with a copy, while some origin is unheard of; 0 */
     uint32_t container, calls, running;
     uint32_t origins; /* the first */
     uint32_t held, first_held,
@@ -37,6 +38,7 @@ struct cluster_admitted_origin {
     uint32_t first, last;    /* calls */
     uint32_t next, previous; /* in the same history */
     bool ended;
+    bool unheard; /* it came with a copy, and has sent nothing since */
 };
 
 struct cluster_admitted_call {
@@ -61,6 +63,7 @@ struct cluster_admitted {
     struct cluster_index by_container, by_peer, by_origin, by_uid;
     struct cluster_index by_chain; /* calls that run */
     uint64_t admitted, bytes;
+    uint64_t unheard_ns; /* when origins that are unheard of are due; 0: there are none */
 };
 
 int cluster_admitted_init(struct cluster_admitted *all, const struct cluster_limits *limits,

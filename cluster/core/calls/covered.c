@@ -192,8 +192,10 @@ static void read_origins(struct cluster_admitted *all, uint32_t history, struct 
     while (cluster_copy_calls_next_origin(&list, &origin)) {
         uint32_t place = cluster_admitted_find_origin(all, history, origin.origin);
 
-        if (place == 0)
+        if (place == 0) {
             place = cluster_admitted_add_origin(all, history, origin.origin, origin.peer);
+            cluster_admitted_origin_at(all, place)->unheard = true;
+        }
         if (cluster_admitted_origin_at(all, place)->done_below < origin.done_below)
             cluster_admitted_origin_at(all, place)->done_below = origin.done_below;
     }

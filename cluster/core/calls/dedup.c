@@ -246,8 +246,9 @@ enum cluster_dedup_verdict cluster_dedup_look(struct cluster_dedup *dedup,
     CHECK(history != 0);
     origin = cluster_admitted_find_origin(&dedup->all, history, call->uid.origin);
     if (origin != 0) {
-        const struct cluster_admitted_origin *row = cluster_admitted_origin_at(&dedup->all, origin);
+        struct cluster_admitted_origin *row = cluster_admitted_origin_at(&dedup->all, origin);
 
+        row->unheard = false;
         note_done_below(dedup, origin, call->done_below);
         if (row->ended || call->uid.number < row->done_below)
             return CLUSTER_VERDICT_ENDED;
