@@ -90,6 +90,10 @@ static int prepare_drain(struct host_step *step)
     struct host_container *container = step->asked.container;
     char id[HOST_CONTAINERS_ID_SIZE];
 
+    if (step->awaits &&
+        (container->state == HOST_CONTAINER_DOWN || container->state == HOST_CONTAINER_STARTING))
+        return host_life_explain(step->asked.life, RAPAHUB_EDIED,
+                                 hub_lifecycle_table[HUB_LIFECYCLE_WORK].name);
     if (container->state != HOST_CONTAINER_PLUGGED && container->state != HOST_CONTAINER_HELD)
         return rapahub_fail(RAPAHUB_ESTATE, "", "container %s is not plugged",
                             host_containers_print(container->id, id));

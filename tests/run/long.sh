@@ -62,6 +62,7 @@ long_tests() {
     RAPAHUB_TEST_ROUNDS=40 step 'upgrades of kv' build/release/tests/test_integration_upgrade_kv
     RAPAHUB_TEST_KILLS=25 step 'chain kills' build/release/tests/test_cluster_chain_kills
     MOVES=10000 step 'moves' build/release/tests/test_integration_moves
+    RAPAHUB_TEST_POINTS=400 step 'steps of a move' build/release/tests/test_integration_step_sweep
     step 'stream 10 GiB' build/release/tests/test_fault_long_stream 10240
     step 'pauses of the host' build/release/tests/test_integration_pauses 30
     [ ! -x build/asan/bin/archive ] || step 'archive asan' build/asan/bin/archive --kills 100 --seconds 1800
