@@ -22,7 +22,7 @@
 #define BALLAST (1U << 30)
 #define LARGE   (1U << 20)
 
-enum base_kind { LINE, LINES, FUTEX, DOORBELL, STREAM, COPY, PROCESS };
+enum base_kind { LINE, LINES, FUTEX, RELAY, DOORBELL, STREAM, COPY, PROCESS };
 
 struct base {
     struct place_child child;
@@ -165,6 +165,25 @@ static void answer_futex(struct place_shared *shared)
     }
 }
 
+/* Between two others, as a host is between two guests. */
+static void answer_relay(struct place_shared *shared)
+{
+    for (uint32_t turn = 1;; turn++) {
+        futex_wait_for(&shared->word_there, turn);
+        futex_set(&shared->relayed_there, turn);
+        futex_wait_for(&shared->relayed_back, turn);
+        futex_set(&shared->word_back, turn);
+    }
+}
+
+static void answer_relayed(struct place_shared *shared)
+{
+    for (uint32_t turn = 1;; turn++) {
+        futex_wait_for(&shared->relayed_there, turn);
+        futex_set(&shared->relayed_back, turn);
+    }
+}
+
 static int once_doorbell(void *user)
 {
     const struct base *base = user;
@@ -266,6 +285,10 @@ int bases_peer(const char *name)
         answer_lines(shared);
     else if (strcmp(name, "futex") == 0)
         answer_futex(shared);
+    else if (strcmp(name, "relay") == 0)
+        answer_relay(shared);
+    else if (strcmp(name, "relayed") == 0)
+        answer_relayed(shared);
     else if (strcmp(name, "swallow") == 0)
         swallow(4);
     else
@@ -289,6 +312,8 @@ static struct how how_of(const struct suite_subject *subject, char name[16])
         return (struct how){"lines", once_lines, true};
     case FUTEX:
         return (struct how){"futex", once_futex, false};
+    case RELAY:
+        return (struct how){"relay", once_futex, false};
     case DOORBELL:
         return (struct how){name, once_doorbell, false};
     default:
@@ -297,10 +322,30 @@ static struct how how_of(const struct suite_subject *subject, char name[16])
     }
 }
 
+/* Starts the third process, beside the second one. */
+static int start_relayed(struct place_child *child, enum suite_place place, pid_t *third)
+{
+    pid_t second = child->pid;
+    int r = start_process(child, "relayed");
+
+    *third = child->pid == second ? 0 : child->pid;
+    child->pid = second;
+    return r == 0 ? place_guest(place, *third) : r;
+}
+
+static void stop_relayed(pid_t third)
+{
+    if (third > 0) {
+        kill(third, SIGKILL);
+        waitpid(third, NULL, 0);
+    }
+}
+
 static int with_peer(const struct suite_subject *subject, const struct suite_options *options,
                      struct trial *out)
 {
     struct base base = {.size = subject->size};
+    pid_t third = 0;
     char name[16];
     struct how how = how_of(subject, name);
     struct trial_plan plan = {.once = how.once,
@@ -319,7 +364,11 @@ static int with_peer(const struct suite_subject *subject, const struct suite_opt
     }
     if (r == 0) {
         plan.peer = base.child.pid;
-        r = trial_run(&plan, out);
+        if (subject->kind == RELAY)
+            r = start_relayed(&base.child, subject->place, &third);
+        if (r == 0)
+            r = trial_run(&plan, out);
+        stop_relayed(third);
         place_stop(&base.child);
     }
     out->value = out->batch_ns > 0 ? subject->size / out->batch_ns : 0; /* GB/s */
@@ -425,6 +474,7 @@ const struct suite_subject bases_subjects[] = {
     {"futex-cross", "two words", with_peer, SUITE_SLEEP, SUITE_CROSS, FUTEX, 4, 0, 0},
     {"futex-same", "two words", with_peer, SUITE_SLEEP, SUITE_SAME, FUTEX, 4, 0, 0},
     {"futex-free", "two words", with_peer, SUITE_SLEEP, SUITE_FREE, FUTEX, 4, 0, 0},
+    {"relay", "futexes of three", with_peer, SUITE_SLEEP, SUITE_CROSS, RELAY, 4, 0, 0},
     {"doorbell", "a byte, poll and read", with_peer, SUITE_BELL, SUITE_CROSS, DOORBELL, 1, 0, 0},
     {"memcpy-64k", "memcpy", copies, SUITE_POLL, SUITE_SAME, COPY, 65536, 0, 0},
     {"memcpy-1m", "memcpy", copies, SUITE_POLL, SUITE_SAME, COPY, LARGE, 0, 0},

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rapahub/error.h>
+#include <rapahub/route.h>
+
 #include "tests/bench/four.h"
 #include "tests/bench/place.h"
 #include "tests/bench/stage.h"
@@ -13,6 +16,7 @@
 #define PAYLOADS (LARGE + 4096)
 
 enum call_kind { ADD, RAW, LOAN, NESTED, ADDF, ADDR };
+enum call_host { PLAIN, STANDARD, ROUTED }; /* with a standard guest; with a router */
 
 RAPAHUB_STUB(add, i64, i64, i64);
 RAPAHUB_STUB(addf, f64, f64, f64);
@@ -123,6 +127,23 @@ static int offer(struct stage *stage)
     return r < 0 ? stage_failed("offer", r) : 0;
 }
 
+/* A router that is never asked, as that of a node whose call goes to this host. */
+static int refuse(void *user, const struct rapahub_raw_call *call, struct rapahub_request_id answer)
+{
+    (void)user;
+    (void)call;
+    (void)answer;
+    return rapahub_fail(RAPAHUB_ENOPOOL, "", "nothing is elsewhere");
+}
+
+static int route(struct stage *stage)
+{
+    const struct rapahub_router router = {.begin = refuse};
+    int r = rapahub_host_set_router(stage->host, &router);
+
+    return r < 0 ? stage_failed("router", r) : 0;
+}
+
 static int run(const struct suite_subject *subject, const struct suite_options *options,
                struct trial *out)
 {
@@ -130,7 +151,7 @@ static int run(const struct suite_subject *subject, const struct suite_options *
                                           once_nested, once_addf, once_addr};
     const struct stage_options how = {
         .host = {.payload_max = subject->kind == LOAN || subject->size > 65536 ? PAYLOADS : 0},
-        .trust = subject->guests > 0 ? RAPAHUB_TRUST_STANDARD : RAPAHUB_TRUST_TRUSTED};
+        .trust = subject->guests == STANDARD ? RAPAHUB_TRUST_STANDARD : RAPAHUB_TRUST_TRUSTED};
     struct calls calls = {.size = subject->size, .data = calloc(1, LARGE)};
     struct trial_plan plan = {.once = once[subject->kind],
                               .user = &calls,
@@ -140,6 +161,8 @@ static int run(const struct suite_subject *subject, const struct suite_options *
 
     if (r == 0 && subject->kind == NESTED)
         r = offer(&calls.stage);
+    if (r == 0 && subject->guests == ROUTED)
+        r = route(&calls.stage);
     if (r == 0) {
         memset(calls.data, 7, LARGE);
         plan.peer = calls.stage.pids[0];
@@ -154,7 +177,7 @@ static int run(const struct suite_subject *subject, const struct suite_options *
 
 #define INLINE 8 /* bytes that go inline with what precedes them */
 
-/* id, what, run, mode, place, kind, size, guests (1: a standard one) */
+/* id, what, run, mode, place, kind, size, guests: enum call_host */
 const struct suite_subject calls_subjects[] = {
     {"add", "i64, i64 -> i64", run, SUITE_POLL, SUITE_CROSS, ADD, 16, 0, 0},
     {"add-ffi", "f64, f64 -> f64", run, SUITE_POLL, SUITE_CROSS, ADDF, 16, 0, 0},
@@ -179,7 +202,8 @@ const struct suite_subject calls_subjects[] = {
     {"loan-4k", "lent, viewed", run, SUITE_POLL, SUITE_CROSS, LOAN, 4096, 0, 0},
     {"loan-64k", "lent, viewed", run, SUITE_POLL, SUITE_CROSS, LOAN, 65536, 0, 0},
     {"loan-1m", "lent, viewed", run, SUITE_POLL, SUITE_CROSS, LOAN, LARGE, 0, 0},
-    {"raw-std", "to a standard guest", run, SUITE_POLL, SUITE_CROSS, RAW, INLINE, 1, 0},
-    {"add-sleep-std", "to a standard guest", run, SUITE_SLEEP, SUITE_CROSS, ADD, 16, 1, 0},
+    {"raw-std", "to a standard guest", run, SUITE_POLL, SUITE_CROSS, RAW, INLINE, STANDARD, 0},
+    {"add-sleep-std", "to a standard guest", run, SUITE_SLEEP, SUITE_CROSS, ADD, 16, STANDARD, 0},
+    {"raw-routed", "a router is set", run, SUITE_POLL, SUITE_CROSS, RAW, INLINE, ROUTED, 0},
     {0},
 };

@@ -29,6 +29,7 @@ static const struct exercise {
     const char *id, *of, *less;
 } exercises[] = {
     {"x-raw", "raw", NULL},
+    {"x-routed", "raw-routed", NULL},
     {"x-record", "add-record", NULL},
     {"x-loan", "loan-4k", NULL},
     {"x-growth", "loan-1m", "loan-4k"},
@@ -282,6 +283,7 @@ static int run(const struct suite_subject *subject, const struct suite_options *
 /* id, what, run, mode, place, kind, size, guests, rounds */
 const struct suite_subject exact_subjects[] = {
     {"x-raw", "instructions", run, SUITE_POLL, SUITE_CROSS, INSTRUCTIONS, 8, 0, 1},
+    {"x-routed", "instructions", run, SUITE_POLL, SUITE_CROSS, INSTRUCTIONS, 8, 0, 1},
     {"x-record", "instructions", run, SUITE_POLL, SUITE_CROSS, INSTRUCTIONS, 32, 0, 1},
     {"x-loan", "instructions", run, SUITE_POLL, SUITE_CROSS, INSTRUCTIONS, 4096, 0, 1},
     {"x-growth", "instructions", run, SUITE_POLL, SUITE_CROSS, GROWTH, 1 << 20, 0, 1},

@@ -106,7 +106,29 @@
     LESS(V8, idle, "CPU of a host with 100 idle guests", "idle-100", BATCH, NULL, VALUE, 1e6, 5e5, \
          "ns/s")                                                                                   \
     SHOW(S12, processes, "V3 of a standard guest", "spawn-std", P50, "process", P50, "ns")         \
+    LESS(N1, node, "client's call by its socket", "node-call", P50, "uds-32", P50, 3.0, 2.0, "ns") \
+    LESS(N2, node, "the same by shared memory", "node-shared", P50, "relay", P50, 1.5, 1.2, "ns")  \
+    SHOW(N2h, node, "the same to a host's call", "node-shared", P50, "add-adapt", P50, "ns")       \
+    LESS(N3, node, "guest to guest of two pools", "guests-node", P50, "guests-host", P50, 1.05,    \
+         1.01, "ns")                                                                               \
+    SHOW(N3c, node, "the same in a client's call", "guests-call", P50, "guests-host", P50, "ns")   \
+    LESS(N4, node, "call that is acked", "acked", P50, "synced", P50, 2.0, 1.5, "ns")              \
+    LESS(N5, node, "N4 with a state of 64 MiB", "acked-64m", P50, "acked", P50, 1.2, 1.05, "ns")   \
+    MORE(N6, node, "64 such calls open, to one", "acked-open", VALUE, "acked", VALUE, 8, 16, "/s") \
+    MORE(N7, node, "transactions to bare SQLite", "store-txn", VALUE, "store-bare", VALUE, 0.5,    \
+         0.7, "/s")                                                                                \
+    LESS(N8, node, "SIGKILL of a daemon to answer", "node-back", P50, "node-start", P50, 1.5, 1.2, \
+         "ns")                                                                                     \
+    LESS(N9, node, "1,000 containers are back", "node-many", VALUE, NULL, VALUE, 10, 5, "s")       \
+    LESS(N10, node, "idle daemon less an empty host", "node-idle", VALUE, NULL, VALUE, 12, 8,      \
+         "MiB")                                                                                    \
+    LESS(N11, node, "its CPU", "node-idle", BATCH, NULL, VALUE, 0.2, 0.1, "%")                     \
+    LESS(N12, node, "its wake-ups", "node-idle", SECOND, NULL, VALUE, 20, 5, "/s")                 \
+    LESS(N13, node, "memory of a container, in the daemon", "node-many", SECOND, NULL, VALUE, 4,   \
+         2, "KiB")                                                                                 \
     EACH(X1, exact, "instructions of C2, both sides", "x-raw", VALUE, NULL, VALUE, 700, 450, "")   \
+    LESS(X1t, exact, "X1 with a router that is not asked", "x-routed", VALUE, "x-raw", VALUE,      \
+         1.01, 1.005, "")                                                                          \
     SHOW(X1f, exact, "libffi beside it", "x-raw", SECOND, NULL, VALUE, "")                         \
     SHOW(X1r, exact, "instructions of C1r without libffi", "x-record", VALUE, NULL, VALUE, "")     \
     SHOW(X1rf, exact, "libffi beside it", "x-record", SECOND, NULL, VALUE, "")                     \
@@ -149,6 +171,8 @@
     SHOW(P21, bytes, "copied call of 1 MiB to uds", "raw-1m", BATCH, "uds-1m", BATCH, "ns")        \
     SHOW(P4, calls, "C2 to a standard guest", "raw-std", BATCH, "L2", BATCH, "ns")                 \
     SHOW(P5, calls, "C4 to a standard guest", "add-sleep-std", P50, "futex-cross", P50, "ns")      \
+    SHOW(P22, calls, "C2 with a router that is not asked", "raw-routed", BATCH, "raw", BATCH,      \
+         "ns")                                                                                     \
     SHOW(P6, limit, "L1 to L2", "L1", BATCH, "L2", BATCH, "ns")                                    \
     SHOW(P7, limit, "memcpy of 64 KiB", "memcpy-64k", VALUE, NULL, VALUE, "GB/s")                  \
     SHOW(P8, limit, "memcpy of 1 MiB", "memcpy-1m", VALUE, NULL, VALUE, "GB/s")

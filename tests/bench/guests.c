@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/bench/spent.h"
 #include "tests/bench/stage.h"
 
 #define WITHIN_NS UINT64_C(10000000000)
@@ -78,24 +79,6 @@ static int once_all(void *user)
     return r < 0 ? r : guests->failure;
 }
 
-/* A figure of smaps_rollup; pid 0: this process. */
-static double kilobytes(pid_t pid, const char *figure)
-{
-    char path[64], line[128];
-    size_t size = strlen(figure);
-    double kb = 0;
-    FILE *file;
-
-    snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)(pid > 0 ? pid : getpid()));
-    file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, figure, size) == 0)
-            kb = strtod(line + size + 1, NULL);
-    if (file)
-        fclose(file);
-    return kb;
-}
-
 /* value: private dirty bytes of an idle guest; second: how much the host has grown by each. */
 static int memory(const struct suite_subject *subject, const struct suite_options *options,
                   struct trial *out)
@@ -107,12 +90,12 @@ static int memory(const struct suite_subject *subject, const struct suite_option
     int r = stage_open(subject, &how, out, &stage);
 
     (void)options;
-    before = kilobytes(0, "Rss");
+    before = spent_kilobytes(0, "Rss");
     while (r == 0 && stage.count < subject->guests)
         r = stage_add(&stage, &how);
-    after = kilobytes(0, "Rss");
+    after = spent_kilobytes(0, "Rss");
     if (r == 0) {
-        out->value = kilobytes(stage.pids[0], "Private_Dirty");
+        out->value = spent_kilobytes(stage.pids[0], "Private_Dirty");
         out->second = (after - before) / (stage.count - 1);
         out->n = stage.count;
     }

@@ -1,53 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* idle: what a host and its guests cost while nothing happens. */
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "tests/bench/spent.h"
 #include "tests/bench/stage.h"
 
 #define SETTLE_MS 2500 /* a host rests from the next second on, a guest after two slices of one */
 
 enum idle_kind { BEATING, SILENT };
-
-struct spent {
-    double cpu_ns, wakes;
-};
-
-/* All threads of a process, so far. */
-static struct spent spent_by(pid_t pid)
-{
-    char path[320], line[128];
-    struct spent spent = {0, 0};
-    struct dirent *entry;
-    DIR *folder;
-
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    folder = opendir(path);
-    while (folder && (entry = readdir(folder))) {
-        unsigned long long ns = 0, count;
-        FILE *file;
-
-        snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)pid, entry->d_name);
-        file = entry->d_name[0] == '.' ? NULL : fopen(path, "re");
-        if (!file)
-            continue;
-        if (fscanf(file, "%llu", &ns) == 1)
-            spent.cpu_ns += (double)ns;
-        fclose(file);
-        snprintf(path, sizeof path, "/proc/%d/task/%s/status", (int)pid, entry->d_name);
-        file = fopen(path, "re");
-        while (file && fgets(line, sizeof line, file))
-            if (sscanf(line, "voluntary_ctxt_switches: %llu", &count) == 1)
-                spent.wakes += (double)count;
-        if (file)
-            fclose(file);
-    }
-    if (folder)
-        closedir(folder);
-    return spent;
-}
 
 /* The look itself costs the host more than it does in a second: so at the begin of what is measured
  * the host is looked at last, at the end first. */

@@ -13,6 +13,7 @@
 
 #include "tests/bench/bases.h"
 #include "tests/bench/gates.h"
+#include "tests/bench/node_lives.h"
 #include "tests/bench/once.h"
 #include "tests/bench/place.h"
 #include "tests/bench/report.h"
@@ -54,6 +55,10 @@ static bool is_wanted(const struct gates_row *row, const void *user)
 {
     const struct wanted *wanted = user;
 
+#ifndef BENCH_HAS_CLUSTER
+    if (strcmp(row->group, "node") == 0)
+        return false;
+#endif
     if (wanted->only)
         return is_listed(wanted->only, row->id);
     if (wanted->gates && row->no_gate)
@@ -173,6 +178,7 @@ static const struct command commands[] = {
     {"guests", "many guests of one host", run_group},
     {"processes", "how long a guest takes to come, and to come back", run_group},
     {"idle", "what it costs while nothing happens", run_group},
+    {"node", "a node, its clients, and what it keeps", run_group},
     {"exact", "instructions, system calls, allocations, page faults", run_group},
     {"peers", "other libraries: 32 bytes there and back", run_group},
     {"list", "the rows, as Markdown", run_list},
@@ -274,6 +280,10 @@ int main(int argc, char **argv)
                                      .seed = trial_now() % 1000000};
     int r;
 
+#ifdef BENCH_HAS_CLUSTER
+    if (argc == 3 && strcmp(argv[1], "peer") == 0 && strcmp(argv[2], "host") == 0)
+        return node_lives_peer();
+#endif
     if (argc == 3 && strcmp(argv[1], "peer") == 0)
         return ring_is_peer(argv[2]) ? ring_peer(argv[2]) : bases_peer(argv[2]);
     r = parse(argc, argv, &options);

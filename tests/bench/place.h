@@ -46,6 +46,8 @@ struct place_shared {
     struct place_line there[PLACE_LINES], back[PLACE_LINES];
     _Alignas(64) uint32_t word_there;
     _Alignas(64) uint32_t word_back;
+    _Alignas(64) uint32_t relayed_there; /* from the second process to a third one */
+    _Alignas(64) uint32_t relayed_back;
     _Alignas(64) uint32_t ready;
 };
 

@@ -7,7 +7,7 @@
 
 #include "tests/bench/once.h"
 
-#define SUBJECTS_MAX  128
+#define SUBJECTS_MAX  192
 #define NOISY         1.5 /* quartiles of a base farther apart */
 #define NOISY_FROM    3   /* pairs */
 #define TRIES         3
@@ -276,7 +276,8 @@ static bool is_noisy(const struct rounds *rounds, const struct gates_row *row, s
 
     if (of == rounds->count || pairs->count < NOISY_FROM)
         return false;
-    if (rounds->subjects[of]->place == SUITE_FREE && strcmp(row->group, "processes") != 0)
+    if (rounds->subjects[of]->place == SUITE_FREE && strcmp(row->group, "processes") != 0 &&
+        strcmp(row->group, "node") != 0)
         return false;
     return trial_quantile(pairs->bases, pairs->count, 0.75) >
            NOISY * trial_quantile(pairs->bases, pairs->count, 0.25);

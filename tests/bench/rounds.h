@@ -10,7 +10,7 @@
 #include "tests/bench/suite.h"
 
 #define ROUNDS_MAX  101
-#define ROUNDS_ROWS 128
+#define ROUNDS_ROWS 192
 
 enum rounds_verdict {
     ROUNDS_SHOWN, /* no gate */

@@ -5,9 +5,14 @@
 #include <string.h>
 
 static const struct suite_subject *const tables[] = {
-    bases_subjects,  calls_subjects, direct_subjects,    streams_subjects, threads_subjects,
-    guests_subjects, idle_subjects,  processes_subjects, exact_subjects,   starts_subjects,
-    storm_subjects,  peers_subjects, pinned_subjects,    ring_subjects};
+    bases_subjects,      calls_subjects,       direct_subjects,     streams_subjects,
+    threads_subjects,    guests_subjects,      idle_subjects,       processes_subjects,
+    exact_subjects,      starts_subjects,      storm_subjects,      peers_subjects,
+    pinned_subjects,     ring_subjects,
+#ifdef BENCH_HAS_CLUSTER
+    node_calls_subjects, node_copies_subjects, node_lives_subjects, node_store_subjects,
+#endif
+};
 
 const char *suite_mode_name(enum suite_mode mode)
 {

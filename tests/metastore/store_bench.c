@@ -2,7 +2,8 @@
 /* store_bench: transactions of the metastore in SQLite to bare commits of the same rows, in turn on
  * the same disk: three keys, their history, the revision and the marker.
  *
- * usage: store-bench [FOLDER]; it is made and removed in there. Exit 1 below the gate. */
+ * usage: store-bench [FOLDER [store|bare]]; it is made and removed in there. Exit 1 below the gate.
+ * With one of the two words its rate alone is measured, and printed as JSON. */
 #include <inttypes.h>
 #include <poll.h>
 #include <sqlite3.h>
@@ -18,7 +19,8 @@
 #include "tests/bench/trial.h"
 
 #define ROUNDS 15
-#define COUNT  100 /* transactions in a round */
+#define FEW    3
+#define COUNT  20 /* transactions in a round */
 #define KEYS   3
 #define SIZE   100 /* bytes of a value */
 #define GATE   0.5
@@ -196,6 +198,18 @@ static int measure(struct bench *bench)
     return bench->failed == 0 && median >= GATE ? 0 : 1;
 }
 
+/* For ./run bench: the rate of one of the two. */
+static int measure_one(struct bench *bench, const char *which)
+{
+    bool bare = strcmp(which, "bare") == 0;
+    double rates[FEW];
+
+    for (unsigned i = 0; i < FEW; i++)
+        rates[i] = bare ? run_bare(bench, 1 + (uint64_t)i * COUNT) : run_store(bench, 1);
+    printf("{\"rate\":%.6g,\"n\":%d}\n", trial_quantile(rates, FEW, 0.5), FEW * COUNT);
+    return bench->failed == 0 ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
     struct bench *bench = calloc(1, sizeof *bench);
@@ -207,7 +221,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "store-bench: %s: cannot make a store there: %s\n", bench->folder,
                 rapahub_last_error()->text);
     else
-        status = measure(bench);
+        status = argc > 2 ? measure_one(bench, argv[2]) : measure(bench);
     close_both(bench);
     free(bench);
     return status;
