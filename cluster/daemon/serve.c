@@ -249,7 +249,7 @@ static int turn(struct serving *serving)
     r = rapahub_host_dispatch(serving->host, 0);
     if (r >= 0)
         r = rapahub_node_dispatch(serving->node);
-    if (r >= 0)
+    if (r >= 0 && serving->fds[FD_CONTROL].revents)
         r = rapahub_control_dispatch(serving->control);
     daemon_imports_step(&serving->imports);
     look_at_end(serving);

@@ -18,6 +18,9 @@
 #define EVENTS_MAX 4096 /* that are told in one turn */
 #define WAIT_MS    1000
 
+/* What a turn can find readable. */
+enum fd { FD_EVENTS, FD_STORE, FD_DISK, FD_STEPS, FD_SERVICES, FD_CLIENTS, FD_TIMER, FDS };
+
 /* ---- effects ---- */
 
 static void set_timer(struct cluster_runner *runner, const struct cluster_effect *effect)
@@ -132,6 +135,8 @@ static void (*const carry_out[CLUSTER_EFFECT_KINDS])(struct cluster_runner *runn
 
 /* ---- events ---- */
 
+/* A time that has become later is left: a turn too many is cheaper than to set the timer for each
+ * call. */
 static int set_alarm(struct cluster_runner *runner, uint64_t next_ns)
 {
     uint64_t at_ns = runner->timer_ns < next_ns ? runner->timer_ns : next_ns;
@@ -139,8 +144,10 @@ static int set_alarm(struct cluster_runner *runner, uint64_t next_ns)
 
     if (runner->until_ns > hub_clock_now() && runner->until_ns < at_ns)
         at_ns = runner->until_ns;
-    if (at_ns != HUB_NEVER)
-        when.it_value = hub_clock_timespec(at_ns > 0 ? at_ns : 1);
+    if (at_ns >= runner->armed_ns)
+        return 0;
+    runner->armed_ns = at_ns;
+    when.it_value = hub_clock_timespec(at_ns > 0 ? at_ns : 1);
     return timerfd_settime(runner->timer, TFD_TIMER_ABSTIME, &when, NULL) < 0
                ? rapahub_fail(-errno, "", "the timer of the node cannot be set")
                : 0;
@@ -271,7 +278,7 @@ static void tell_urgent(void *user)
     int status = runner->failure == 0 ? tell_all(runner) : 0;
 
     if (status == 0 && runner->timer_ns < before_ns)
-        status = set_alarm(runner, runner->timer_ns);
+        status = set_alarm(runner, HUB_NEVER);
     if (status < 0)
         runner->failure = status;
 }
@@ -333,33 +340,76 @@ static uint64_t least(uint64_t one, uint64_t other)
     return one < other ? one : other;
 }
 
-static int step_parts(struct cluster_runner *runner, uint64_t *next_ns)
+/* Says which of the descriptors are readable, a bit for each. */
+static uint32_t look(struct cluster_runner *runner)
 {
-    uint64_t now_ns = hub_clock_now(), store_ns = HUB_NEVER, marker_ns = HUB_NEVER;
-    int status = cluster_metastore_step(runner->boot->store, now_ns, &store_ns);
+    struct epoll_event events[FDS];
+    int count = epoll_wait(runner->epoll, events, FDS, 0);
+    uint32_t readable = 0;
 
+    for (int i = 0; i < count; i++)
+        readable |= 1u << events[i].data.u32;
+    return readable;
+}
+
+static bool has(uint32_t readable, enum fd fd)
+{
+    return (readable & 1u << fd) != 0;
+}
+
+static int step_parts(struct cluster_runner *runner, uint32_t readable, uint64_t *next_ns)
+{
+    uint64_t now_ns = hub_clock_now(), marker_ns = HUB_NEVER;
+    int status = 0;
+
+    if (has(readable, FD_STORE) || now_ns >= runner->store_ns)
+        status = cluster_metastore_step(runner->boot->store, now_ns, &runner->store_ns);
     if (status < 0)
         return status;
     cluster_marker_step(runner->boot->marker, now_ns, &marker_ns);
-    status = cluster_store_thread_step(runner->disk);
-    if (status == 0 && runner->started) /* before that, no pool is known */
+    if (has(readable, FD_DISK))
+        status = cluster_store_thread_step(runner->disk);
+    if (status == 0 && runner->started && has(readable, FD_CLIENTS)) /* no pool is known before */
         status = cluster_client_router_dispatch(runner->clients);
-    *next_ns = least(store_ns, marker_ns);
-    *next_ns = least(*next_ns, cluster_container_steps_step(runner->steps, now_ns));
-    *next_ns = least(*next_ns, cluster_services_step(runner->services, now_ns));
+    *next_ns = least(runner->store_ns, marker_ns);
+    *next_ns = least(*next_ns,
+                     cluster_container_steps_step(runner->steps, now_ns, has(readable, FD_STEPS)));
+    *next_ns = least(*next_ns,
+                     cluster_services_step(runner->services, now_ns, has(readable, FD_SERVICES)));
+    return status;
+}
+
+static void hear_timer(struct cluster_runner *runner)
+{
+    uint64_t count;
+
+    if (read(runner->timer, &count, sizeof count) < 0) {
+        /* it was set anew since */
+    }
+    runner->armed_ns = HUB_NEVER;
+}
+
+/* Events that come meanwhile are told in this turn. */
+static int take_turn(struct cluster_runner *runner, uint64_t *next_ns)
+{
+    uint32_t readable = look(runner);
+    int status;
+
+    if (has(readable, FD_TIMER))
+        hear_timer(runner);
+    cluster_event_queue_hold(runner->events, true);
+    status = step_parts(runner, readable, next_ns);
+    if (status == 0)
+        status = tell_all(runner);
+    cluster_event_queue_hold(runner->events, false);
     return status;
 }
 
 int cluster_runner_turn(struct cluster_runner *runner)
 {
-    uint64_t next_ns = HUB_NEVER, count;
-    int status = step_parts(runner, &next_ns);
+    uint64_t next_ns = HUB_NEVER;
+    int status = take_turn(runner, &next_ns);
 
-    if (read(runner->timer, &count, sizeof count) < 0) {
-        /* it has not rung */
-    }
-    if (status == 0)
-        status = tell_all(runner);
     if (status < 0)
         return status;
     if (runner->failure < 0 || runner->watch.lost)
@@ -371,16 +421,16 @@ int cluster_runner_turn(struct cluster_runner *runner)
 
 static int gather(const struct cluster_runner *runner)
 {
-    const int fds[] = {cluster_event_queue_fd(runner->events),
-                       cluster_metastore_fd(runner->boot->store),
-                       cluster_store_thread_fd(runner->disk),
-                       cluster_container_steps_fd(runner->steps),
-                       cluster_services_fd(runner->services),
-                       cluster_client_router_fd(runner->clients),
-                       runner->timer};
+    const int fds[FDS] = {[FD_EVENTS] = cluster_event_queue_fd(runner->events),
+                          [FD_STORE] = cluster_metastore_fd(runner->boot->store),
+                          [FD_DISK] = cluster_store_thread_fd(runner->disk),
+                          [FD_STEPS] = cluster_container_steps_fd(runner->steps),
+                          [FD_SERVICES] = cluster_services_fd(runner->services),
+                          [FD_CLIENTS] = cluster_client_router_fd(runner->clients),
+                          [FD_TIMER] = runner->timer};
 
-    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
-        struct epoll_event event = {.events = EPOLLIN};
+    for (uint32_t i = 0; i < FDS; i++) {
+        struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
 
         if (epoll_ctl(runner->epoll, EPOLL_CTL_ADD, fds[i], &event) < 0)
             return rapahub_fail(-errno, "", "the descriptors of the node cannot be gathered");
@@ -390,7 +440,7 @@ static int gather(const struct cluster_runner *runner)
 
 static int open_descriptors(struct cluster_runner *runner)
 {
-    runner->timer_ns = HUB_NEVER;
+    runner->timer_ns = runner->armed_ns = HUB_NEVER;
     runner->epoll = epoll_create1(EPOLL_CLOEXEC);
     runner->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     runner->effects = calloc(1, sizeof *runner->effects);

@@ -32,6 +32,8 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     struct cluster_map_reading reading;
     struct cluster_map_watch watch;
     int epoll, timer;
+    uint64_t armed_ns; /* the timer rings then, or has since; HUB_NEVER: it does not */
+    uint64_t store_ns; /* the metastore wants a step then, or when its descriptor is readable */
     uint64_t timer_ns; /* when the core wants a step; HUB_NEVER: at no time */
     uint64_t until_ns; /* another time at which a turn is wanted; 0: none */
     bool started;

@@ -25,6 +25,8 @@ struct cluster_event_queue {
     const struct cluster_event_queue_hooks *hooks;
     void *user;
     int fd;
+    bool held;
+    bool told; /* the descriptor is readable */
 };
 
 int cluster_event_queue_create(struct cluster_event_queue **out)
@@ -110,10 +112,22 @@ static void fill(struct waiting *waiting, const struct cluster_event *event)
     }
 }
 
-int cluster_event_queue_add(struct cluster_event_queue *queue, const struct cluster_event *event)
+/* Makes the descriptor readable, if it is to be. */
+static void tell(struct cluster_event_queue *queue)
+{
+    const uint64_t one = 1;
+
+    if (queue->told || queue->held || hub_list_empty(&queue->waiting))
+        return;
+    queue->told = true;
+    if (write(queue->fd, &one, sizeof one) < 0) {
+        /* it counts to one, so there is always room */
+    }
+}
+
+static int add(struct cluster_event_queue *queue, const struct cluster_event *event)
 {
     struct waiting counted, *waiting;
-    const uint64_t one = 1;
 
     fill(&counted, event);
     waiting = malloc(sizeof *waiting + copy_named(&counted, NULL));
@@ -121,11 +135,22 @@ int cluster_event_queue_add(struct cluster_event_queue *queue, const struct clus
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an event");
     fill(waiting, event);
     (void)copy_named(waiting, waiting->bytes);
-    if (hub_list_empty(&queue->waiting) && write(queue->fd, &one, sizeof one) < 0) {
-        /* it counts to one, so there is always room */
-    }
     hub_list_append(&queue->waiting, &waiting->link);
     return 0;
+}
+
+int cluster_event_queue_add(struct cluster_event_queue *queue, const struct cluster_event *event)
+{
+    int status = add(queue, event);
+
+    tell(queue);
+    return status;
+}
+
+void cluster_event_queue_hold(struct cluster_event_queue *queue, bool held)
+{
+    queue->held = held;
+    tell(queue);
 }
 
 void cluster_event_queue_set(struct cluster_event_queue *queue,
@@ -138,10 +163,11 @@ void cluster_event_queue_set(struct cluster_event_queue *queue,
 int cluster_event_queue_add_urgent(struct cluster_event_queue *queue,
                                    const struct cluster_event *event)
 {
-    int status = cluster_event_queue_add(queue, event);
+    int status = add(queue, event);
 
     if (status == 0 && queue->hooks)
         queue->hooks->urgent(queue->user);
+    tell(queue);
     return status;
 }
 
@@ -152,8 +178,11 @@ const struct cluster_event *cluster_event_queue_take(struct cluster_event_queue 
 
     if (!link)
         return NULL;
-    if (hub_list_empty(&queue->waiting) && read(queue->fd, &count, sizeof count) < 0) {
-        /* an event that waits has made it readable */
+    if (queue->told && hub_list_empty(&queue->waiting)) {
+        queue->told = false;
+        if (read(queue->fd, &count, sizeof count) < 0) {
+            /* an event that waited has made it readable */
+        }
     }
     queue->taken = HUB_LIST_ITEM(link, struct waiting, link);
     return &queue->taken->event;

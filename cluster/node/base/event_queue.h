@@ -16,7 +16,7 @@ struct cluster_event_queue_hooks {
     void (*urgent)(void *user);
 };
 
-/* Makes a queue, whose descriptor is readable as long as an event waits. */
+/* Makes a queue, whose descriptor is readable as long as an event waits and it is not held. */
 int cluster_event_queue_create(struct cluster_event_queue **out);
 void cluster_event_queue_set(struct cluster_event_queue *queue,
                              const struct cluster_event_queue_hooks *hooks, void *user);
@@ -30,6 +30,9 @@ int cluster_event_queue_add(struct cluster_event_queue *queue, const struct clus
 /* Adds it, and has it told now, if that can be. It may have been told when this returns. */
 int cluster_event_queue_add_urgent(struct cluster_event_queue *queue,
                                    const struct cluster_event *event);
+
+/* While it is held its owner takes what comes, and the descriptor need not say so. */
+void cluster_event_queue_hold(struct cluster_event_queue *queue, bool held);
 
 /* Takes the first event; NULL: none waits. It is good until cluster_event_queue_done, which comes
  * before the next one is taken. */

@@ -203,12 +203,13 @@ int cluster_container_steps_fd(const struct cluster_container_steps *steps)
     return cluster_guests_fd(steps->guests);
 }
 
-uint64_t cluster_container_steps_step(struct cluster_container_steps *steps, uint64_t now_ns)
+uint64_t cluster_container_steps_step(struct cluster_container_steps *steps, uint64_t now_ns,
+                                      bool readable)
 {
     uint64_t next = HUB_NEVER;
     struct hub_list *link;
 
-    if (cluster_guests_step(steps->guests) < 0)
+    if (readable && cluster_guests_step(steps->guests) < 0)
         rapahub_clear_error(); /* the supervisor is gone: so are its guests */
     cluster_container_removal_step(&steps->rows);
     while ((link = hub_list_pop(&steps->rows.asked)))

@@ -24,8 +24,9 @@ void cluster_container_steps_release(struct cluster_container_steps **steps);
 int cluster_container_steps_fd(const struct cluster_container_steps *steps);
 
 /* Goes on with all of them, and returns when it is to be called again at the latest, HUB_NEVER:
- * at no time. In each turn of the node. */
-uint64_t cluster_container_steps_step(struct cluster_container_steps *steps, uint64_t now_ns);
+ * at no time. In each turn of the node, with whether the descriptor was found readable in it. */
+uint64_t cluster_container_steps_step(struct cluster_container_steps *steps, uint64_t now_ns,
+                                      bool readable);
 
 /* Carry out the effects BEGIN, HOLD and RELEASE, REMOVE, and COPY. */
 void cluster_container_steps_begin(struct cluster_container_steps *steps,

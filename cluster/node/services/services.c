@@ -281,12 +281,13 @@ int cluster_services_fd(const struct cluster_services *services)
     return cluster_inspections_fd(services->asking.inspections);
 }
 
-uint64_t cluster_services_step(struct cluster_services *services, uint64_t now_ns)
+uint64_t cluster_services_step(struct cluster_services *services, uint64_t now_ns, bool readable)
 {
     struct cluster_asker *asker;
     uint64_t next = HUB_NEVER;
 
-    cluster_inspections_step(services->asking.inspections);
+    if (readable)
+        cluster_inspections_step(services->asking.inspections);
     while ((asker = cluster_askers_due(services->asking.askers, now_ns, &next))) {
         cluster_pool_orders_cancel(&services->asking, asker->number);
         cluster_askers_fail(services->asking.askers, asker, RAPAHUB_ETIMEDOUT,

@@ -37,8 +37,8 @@ void cluster_services_release(struct cluster_services **services);
 int cluster_services_fd(const struct cluster_services *services);
 
 /* Ends questions whose time is up. Returns when it is to be called again at the latest. In each
- * turn of the node. */
-uint64_t cluster_services_step(struct cluster_services *services, uint64_t now_ns);
+ * turn of the node, with whether the descriptor was found readable in it. */
+uint64_t cluster_services_step(struct cluster_services *services, uint64_t now_ns, bool readable);
 
 /* Asks a question for a client: `asker` says which, and in which role. A negative return refuses
  * it; else its answer comes once, perhaps before this returns. */

@@ -117,13 +117,68 @@ static void an_urgent_event_is_announced(void **state)
     cluster_event_queue_release(&queue);
 }
 
+/* r[verify cluster.node.turns] */
+static void a_queue_that_is_held_says_nothing_until_it_is_let_go(void **state)
+{
+    const struct cluster_event event = {.id = 1};
+    struct cluster_event_queue *queue;
+
+    (void)state;
+    assert_int_equal(cluster_event_queue_create(&queue), 0);
+    cluster_event_queue_hold(queue, true);
+    assert_int_equal(cluster_event_queue_add(queue, &event), 0);
+    assert_int_equal(cluster_event_queue_add_urgent(queue, &event), 0);
+    assert_false(is_readable(queue));
+    assert_non_null(cluster_event_queue_take(queue));
+    cluster_event_queue_done(queue);
+    cluster_event_queue_hold(queue, false); /* one is left */
+    assert_true(is_readable(queue));
+    assert_non_null(cluster_event_queue_take(queue));
+    cluster_event_queue_done(queue);
+    assert_false(is_readable(queue));
+    cluster_event_queue_hold(queue, true);
+    cluster_event_queue_hold(queue, false); /* none is */
+    assert_false(is_readable(queue));
+    cluster_event_queue_release(&queue);
+}
+
+static void take_one(void *user)
+{
+    struct cluster_event_queue *queue = user;
+
+    assert_false(is_readable(queue)); /* its taker is here */
+    assert_non_null(cluster_event_queue_take(queue));
+    cluster_event_queue_done(queue);
+}
+
+/* r[verify cluster.node.turns] */
+static void an_urgent_event_that_is_taken_at_once_makes_nothing_readable(void **state)
+{
+    static const struct cluster_event_queue_hooks hooks = {take_one};
+    const struct cluster_event event = {.id = 1};
+    struct cluster_event_queue *queue;
+
+    (void)state;
+    assert_int_equal(cluster_event_queue_create(&queue), 0);
+    cluster_event_queue_set(queue, &hooks, queue);
+    assert_int_equal(cluster_event_queue_add_urgent(queue, &event), 0);
+    assert_false(is_readable(queue));
+    assert_null(cluster_event_queue_take(queue));
+    cluster_event_queue_set(queue, NULL, NULL);
+    assert_int_equal(cluster_event_queue_add_urgent(queue, &event), 0);
+    assert_true(is_readable(queue));
+    cluster_event_queue_release(&queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_leave_in_the_order_in_which_they_came),
         cmocka_unit_test(all_that_an_event_names_is_copied),
         cmocka_unit_test(the_body_of_a_call_is_copied),
-        cmocka_unit_test(an_urgent_event_is_announced)};
+        cmocka_unit_test(an_urgent_event_is_announced),
+        cmocka_unit_test(a_queue_that_is_held_says_nothing_until_it_is_let_go),
+        cmocka_unit_test(an_urgent_event_that_is_taken_at_once_makes_nothing_readable)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
