@@ -12,6 +12,7 @@
 #include "host/call/routed.h"
 #include "host/call/services.h"
 #include "host/owner/changes.h"
+#include "host/owner/ownership.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
@@ -264,6 +265,36 @@ static int enter_any(struct host_call *host, struct host_async *async)
     return entered ? 0 : host_async_pieces_refuse();
 }
 
+/* Enters a raw call in the chain in which it comes. */
+static int join_chain(struct host_call *host, struct host_async *async)
+{
+    if (async->seat || (async->outer | async->uid.origin | async->uid.number) == 0)
+        return 0;
+    async->seat = host_chains_join(host, async->outer, async->uid);
+    return async->seat ? 0 : RAPAHUB_ENOMEM;
+}
+
+/* Says whether a raw call may go out at once: its owner makes it, and none waits that came before.
+ */
+static bool goes_at_once(struct host_call *host, const struct host_async *async)
+{
+    return async->raw && !async->routed && hub_observe(&host->asyncs.waiting) == 0 &&
+           host_ownership_is_owner(&host->process.owner);
+}
+
+/* Returns as `route` does. The owner knows the chains, and gives calls to the router. */
+static int begin(struct host_call *host, struct host_async *async)
+{
+    int r;
+
+    if (async->marks)
+        return host->hooks->stream(host, async);
+    if ((async->routed || async->raw) && !goes_at_once(host, async))
+        return -EAGAIN;
+    r = join_chain(host, async);
+    return r < 0 ? r : route(host, async);
+}
+
 int host_asyncs_begin(struct host_call *host, struct host_async *async, uint64_t *number)
 {
     int r = enter_any(host, async);
@@ -273,12 +304,7 @@ int host_asyncs_begin(struct host_call *host, struct host_async *async, uint64_t
         return r;
     }
     *number = async->number;
-    if (async->marks)
-        r = host->hooks->stream(host, async);
-    else if (async->routed || async->raw)
-        r = -EAGAIN; /* the owner knows the chains, and gives calls to the router */
-    else
-        r = route(host, async);
+    r = begin(host, async);
     if (r == HOST_ROUTE_AWAY || r == -EAGAIN || r == RAPAHUB_ESTALE)
         r = park(host, async);
     if (r < 0)
@@ -359,15 +385,6 @@ static bool serve_offer(struct host_call *host, struct host_async *async)
     }
     host_route_drop(&where);
     return is_offer;
-}
-
-/* Enters a raw call in the chain in which it comes. */
-static int join_chain(struct host_call *host, struct host_async *async)
-{
-    if (async->seat || (async->outer | async->uid.origin | async->uid.number) == 0)
-        return 0;
-    async->seat = host_chains_join(host, async->outer, async->uid);
-    return async->seat ? 0 : RAPAHUB_ENOMEM;
 }
 
 /* Returns as `route` does. 0 also if a service has served the call. */

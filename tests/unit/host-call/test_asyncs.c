@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+
 #include <rapahub/error.h>
 #include <rapahub/method.h>
 
@@ -114,6 +116,77 @@ static void a_call_to_a_guest_that_starts_is_parked_until_it_is_ready(void **sta
     start_again(stage, false);
     assert_int_equal(host_asyncs_serve(&stage->host), 1);
     assert_int_equal(waiting(stage), 0);
+    floor_answer(stage, floor_next(stage), "\1", 1);
+    floor_receive(stage);
+    assert_true(ends.count == 1 && ends.code == 0);
+    floor_close(stage);
+}
+
+static void own(struct stage *stage)
+{
+    hub_store_relaxed64(&stage->host.process.owner.threads.owner, (uintptr_t)pthread_self());
+}
+
+static struct host_async *make_raw(const char *arguments)
+{
+    struct host_async *async = make(arguments);
+
+    async->raw = true;
+    return async;
+}
+
+static void a_call_as_bytes_of_the_owner_goes_out_at_once(void **state)
+{
+    struct stage *stage = open_asyncs();
+
+    (void)state;
+    own(stage);
+    assert_int_equal(begin(stage, make_raw("a"), NULL), 0);
+    assert_int_equal(waiting(stage), 0);
+    assert_false(floor_is_woken(stage));
+    floor_answer(stage, floor_next(stage), "\1", 1);
+    floor_receive(stage);
+    assert_true(ends.count == 1 && ends.code == 0);
+    floor_close(stage);
+}
+
+static void a_call_as_bytes_overtakes_none_that_waits(void **state)
+{
+    struct stage *stage = open_asyncs();
+
+    (void)state;
+    own(stage);
+    start_again(stage, true);
+    assert_int_equal(begin(stage, make_raw("a"), NULL), 0);
+    start_again(stage, false);
+    assert_int_equal(begin(stage, make_raw("b"), NULL), 0);
+    assert_null(floor_next(stage));
+    assert_int_equal(waiting(stage), 2);
+    assert_int_equal(host_asyncs_serve(&stage->host), 2);
+    floor_answer(stage, floor_next(stage), "\1", 1);
+    floor_answer(stage, floor_next(stage), "\1", 1);
+    floor_receive(stage);
+    assert_true(ends.count == 2 && ends.order[0] == 'a' && ends.order[1] == 'b');
+    floor_close(stage);
+}
+
+static void *begin_raw(void *user)
+{
+    assert_int_equal(begin(user, make_raw("a"), NULL), 0);
+    return NULL;
+}
+
+static void a_call_as_bytes_of_another_thread_waits_for_the_owner(void **state)
+{
+    struct stage *stage = open_asyncs();
+    pthread_t thread;
+
+    (void)state;
+    own(stage);
+    assert_int_equal(pthread_create(&thread, NULL, begin_raw, stage), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(waiting(stage), 1);
+    assert_int_equal(host_asyncs_serve(&stage->host), 1);
     floor_answer(stage, floor_next(stage), "\1", 1);
     floor_receive(stage);
     assert_true(ends.count == 1 && ends.code == 0);
@@ -357,6 +430,9 @@ int main(void)
         cmocka_unit_test(a_call_ends_once_and_then_uses_its_container_no_more),
         cmocka_unit_test(the_end_of_a_call_that_a_gate_waits_for_is_told),
         cmocka_unit_test(a_call_to_a_guest_that_starts_is_parked_until_it_is_ready),
+        cmocka_unit_test(a_call_as_bytes_of_the_owner_goes_out_at_once),
+        cmocka_unit_test(a_call_as_bytes_overtakes_none_that_waits),
+        cmocka_unit_test(a_call_as_bytes_of_another_thread_waits_for_the_owner),
         cmocka_unit_test(a_parked_call_ends_at_its_deadline),
         cmocka_unit_test(a_parked_call_that_is_cancelled_is_never_sent),
         cmocka_unit_test(a_cancel_of_a_sent_call_reaches_its_guest),
