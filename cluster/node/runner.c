@@ -405,6 +405,15 @@ static int take_turn(struct cluster_runner *runner, uint64_t *next_ns)
     return status;
 }
 
+/* Once more after the events, for their effects may have begun what these go on with. */
+static uint64_t step_begun(struct cluster_runner *runner)
+{
+    uint64_t now_ns = hub_clock_now();
+    uint64_t next_ns = cluster_container_steps_step(runner->steps, now_ns, false);
+
+    return least(next_ns, cluster_services_step(runner->services, now_ns, false));
+}
+
 int cluster_runner_turn(struct cluster_runner *runner)
 {
     uint64_t next_ns = HUB_NEVER;
@@ -412,6 +421,7 @@ int cluster_runner_turn(struct cluster_runner *runner)
 
     if (status < 0)
         return status;
+    next_ns = least(next_ns, step_begun(runner));
     if (runner->failure < 0 || runner->watch.lost)
         return rapahub_fail(RAPAHUB_EIO, "", "the node does not follow its metastore any more");
     if (runner->watch.wants_snapshot)

@@ -48,6 +48,7 @@ struct living {
     atomic_bool stops; /* as a crash leaves it, but in order */
     bool in_order;     /* or as a stop does */
     atomic_bool kills; /* the guest `store` */
+    atomic_bool waits; /* for its descriptors, and looks at nothing by itself */
     bool stopped;
     char text[1024]; /* of a failure */
     atomic_uint came, left;
@@ -104,7 +105,7 @@ UNUSED static int living_turn(struct living *on)
                            {.fd = rapahub_node_fd(on->node), .events = POLLIN}};
     int r;
 
-    poll(fds, 2, 20);
+    poll(fds, 2, atomic_load(&on->waits) ? 5000 : 20);
     if (atomic_load(&on->kills))
         living_kill_now(on);
     r = rapahub_host_dispatch(on->host, 0);
