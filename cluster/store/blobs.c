@@ -106,6 +106,86 @@ int cluster_blobs_remove(const struct cluster_blobs *blobs,
                                  : 0;
 }
 
+/* ---- blobs that nothing needs ---- */
+
+struct removing {
+    const struct cluster_blobs *blobs;
+    const uint8_t *kept;
+    size_t count;
+    int failure; /* the first one */
+};
+
+static bool is_kept(const struct removing *removing, const uint8_t digest[CLUSTER_DIGEST_SIZE])
+{
+    for (size_t i = 0; i < removing->count; i++)
+        if (memcmp(removing->kept + i * CLUSTER_DIGEST_SIZE, digest, CLUSTER_DIGEST_SIZE) == 0)
+            return true;
+    return false;
+}
+
+static int digit_of(char letter)
+{
+    if (letter >= '0' && letter <= '9')
+        return letter - '0';
+    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
+
+static bool read_name(const char *name, uint8_t to[CLUSTER_DIGEST_SIZE])
+{
+    if (strlen(name) != (size_t)2 * CLUSTER_DIGEST_SIZE)
+        return false;
+    for (size_t i = 0; i < CLUSTER_DIGEST_SIZE; i++) {
+        int high = digit_of(name[2 * i]), low = digit_of(name[2 * i + 1]);
+
+        if (high < 0 || low < 0)
+            return false;
+        to[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+static void note_failure(struct removing *removing, int code)
+{
+    if (code < 0 && removing->failure == 0)
+        removing->failure = code;
+}
+
+static void remove_other(void *user, const char *name)
+{
+    struct removing *removing = user;
+    uint8_t digest[CLUSTER_DIGEST_SIZE];
+
+    if (read_name(name, digest) && !is_kept(removing, digest))
+        note_failure(removing, cluster_blobs_remove(removing->blobs, digest));
+}
+
+/* A folder with two digits as its name has the blobs that begin so. */
+static void remove_in(void *user, const char *name)
+{
+    struct removing *removing = user;
+    const struct cluster_files_folder *all = &removing->blobs->folder;
+    int folder, r;
+
+    if (strlen(name) != 2 || digit_of(name[0]) < 0 || digit_of(name[1]) < 0)
+        return;
+    folder = all->files->open_folder(all->files, all->fd, name);
+    r = folder < 0 ? folder : all->files->list(all->files, folder, remove_other, removing);
+    if (folder >= 0)
+        all->files->close(all->files, folder);
+    if (r < 0)
+        note_failure(removing, cluster_files_fail(all, name, "list it", r));
+}
+
+int cluster_blobs_remove_others(const struct cluster_blobs *blobs, const uint8_t *kept,
+                                size_t count)
+{
+    struct removing removing = {.blobs = blobs, .kept = kept, .count = count};
+    const struct cluster_files_folder *all = &blobs->folder;
+    int r = all->files->list(all->files, all->fd, remove_in, &removing);
+
+    return r < 0 ? cluster_files_fail(all, "", "list it", r) : removing.failure;
+}
+
 /* ---- a push ---- */
 
 static int fail(const struct cluster_blobs_push *push, int code)

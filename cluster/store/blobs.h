@@ -58,4 +58,9 @@ int cluster_blobs_get(const struct cluster_blobs *blobs, const uint8_t digest[CL
 int cluster_blobs_remove(const struct cluster_blobs *blobs,
                          const uint8_t digest[CLUSTER_DIGEST_SIZE]);
 
+/* Removes each blob whose digest is not one of `count` in `kept`, which lie one after the other,
+ * and leaves files with other names. After a failure some may be left. */
+int cluster_blobs_remove_others(const struct cluster_blobs *blobs, const uint8_t *kept,
+                                size_t count);
+
 #endif

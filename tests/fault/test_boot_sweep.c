@@ -96,6 +96,32 @@ static struct cluster_guest_record start_guest(void)
     return guest;
 }
 
+static void digest_of(uint8_t to[CLUSTER_DIGEST_SIZE])
+{
+    struct cluster_digest digest;
+
+    cluster_digest_begin(&digest);
+    cluster_digest_add(&digest, "module", 6);
+    cluster_digest_end(&digest, to);
+}
+
+/* Its bytes come later. */
+static uint64_t record_module(struct cluster_boot *boot)
+{
+    uint8_t digest[CLUSTER_DIGEST_SIZE];
+    const struct boot_stage_put put = {
+        {.kind = CLUSTER_KEY_MODULE, .text = {"m", 1}, .version = {"1", 1}},
+        {.module = {.name = {"m", 1},
+                    .version = {"1", 1},
+                    .machine = {"x86_64", 6},
+                    .abi = 1,
+                    .size = 6,
+                    .digest = {digest, sizeof digest}}}};
+
+    digest_of(digest);
+    return boot_stage_write(boot, &put, 1);
+}
+
 /* A node of which a guest runs still, and whose log lacks the last deltas. */
 static void set_up_node(void *user)
 {
@@ -108,6 +134,7 @@ static void set_up_node(void *user)
     test->guest = start_guest();
     assert_int_equal(boot_stage_run(&test->stage, &life), 0);
     assert_int_equal(read_all(&life, &read), 0);
+    assert_true(record_module(&life) > 0);
     for (uint32_t i = 0; i < 4; i++)
         test->revisions[i] = boot_stage_map(&life, i, i > 0 ? test->revisions[i - 1] : 0);
     cluster_guest_records_init(&records, &life.folder.root, life.machine.boot);
@@ -227,15 +254,6 @@ static void keep_copies(struct test *test, struct life *life)
     until(life, cluster_store_thread_guest_came(life->thread, test->guest, on_done, &guest),
           &guest);
     test->told->guest = true;
-}
-
-static void digest_of(uint8_t to[CLUSTER_DIGEST_SIZE])
-{
-    struct cluster_digest digest;
-
-    cluster_digest_begin(&digest);
-    cluster_digest_add(&digest, "module", 6);
-    cluster_digest_end(&digest, to);
 }
 
 static void keep_files(struct test *test, struct life *life)

@@ -7,6 +7,7 @@
 #include <rapahub/log.h>
 
 #include "cluster/base/ids.h"
+#include "cluster/node/boot/boot_modules.h"
 #include "cluster/node/boot/store_keys.h"
 #include "cluster/store/snapshot.h"
 
@@ -17,6 +18,7 @@ struct telling {
     const struct cluster_boot_read_visitor *visitor;
     void *user;
     struct cluster_snapshot *snapshot; /* NULL: the log needs none */
+    struct cluster_boot_modules modules;
 };
 
 /* ---- records ---- */
@@ -30,10 +32,18 @@ static int add_to_snapshot(const struct telling *telling, const struct cluster_k
     return telling->snapshot ? cluster_snapshot_add(telling->snapshot, &change) : 0;
 }
 
+static int tell_module(struct telling *telling, const struct cluster_key *key, uint64_t revision,
+                       const struct cluster_record_module *module)
+{
+    int r = cluster_boot_modules_add(&telling->modules, module->digest.data);
+
+    return r < 0 ? r : telling->visitor->module(telling->user, key, revision, module);
+}
+
 static int tell(void *user, const struct cluster_key *key, const struct cluster_pair *pair,
                 const struct cluster_record *record)
 {
-    const struct telling *telling = user;
+    struct telling *telling = user;
     const struct cluster_boot_read_visitor *visitor = telling->visitor;
     int r;
 
@@ -47,7 +57,7 @@ static int tell(void *user, const struct cluster_key *key, const struct cluster_
     case CLUSTER_KEY_RECOVERY:
         return visitor->operation(telling->user, key, pair->mod_rev, &record->operation);
     case CLUSTER_KEY_MODULE:
-        return visitor->module(telling->user, key, pair->mod_rev, &record->module);
+        return tell_module(telling, key, pair->mod_rev, &record->module);
     case CLUSTER_KEY_LOG:
         telling->boot->last = pair->mod_rev;
         return 0;
@@ -141,6 +151,16 @@ static int read_map(struct telling *telling)
     return r;
 }
 
+static int read_modules(struct telling *telling)
+{
+    int r = read_kind(telling, CLUSTER_KEY_MODULE);
+
+    if (r == 0)
+        cluster_boot_modules_remove_others(&telling->modules, &telling->boot->folder.blobs);
+    cluster_boot_modules_fini(&telling->modules);
+    return r;
+}
+
 int cluster_boot_read_all(struct cluster_boot *boot,
                           const struct cluster_boot_read_visitor *visitor, void *user)
 {
@@ -158,5 +178,5 @@ int cluster_boot_read_all(struct cluster_boot *boot,
         r = read_map(&telling);
     if (r == 0)
         r = read_kind(&telling, CLUSTER_KEY_OPERATION);
-    return r == 0 ? read_kind(&telling, CLUSTER_KEY_MODULE) : r;
+    return r == 0 ? read_modules(&telling) : r;
 }

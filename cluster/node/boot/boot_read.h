@@ -24,8 +24,9 @@ struct cluster_boot_read_visitor {
 };
 
 /* Reads all of it at one revision. Where the log of the map is not at the last delta a snapshot of
- * the entries is written, so that it can be continued by the thread of the disk. RAPAHUB_EFORMAT: a
- * record is not sound. RAPAHUB_ESTOREOLD: the log has a delta that the metastore does not have. */
+ * the entries is written, so that it can be continued by the thread of the disk. Files of modules
+ * that it does not have are removed. RAPAHUB_EFORMAT: a record is not sound. RAPAHUB_ESTOREOLD: the
+ * log has a delta that the metastore does not have. */
 int cluster_boot_read_all(struct cluster_boot *boot,
                           const struct cluster_boot_read_visitor *visitor, void *user);
 

@@ -19,6 +19,7 @@ struct cluster_asking { /* all live longer */
     struct cluster_lists lists;
     struct cluster_askers *askers;
     struct cluster_inspections *inspections;
+    uint32_t pushes; /* open ones, whose files are there, and whose records are not yet */
 };
 
 /* A question that waits for a part of the node. It has the number of its asker, which may go
@@ -27,6 +28,7 @@ struct cluster_asking_question {
     struct cluster_asking *asking;
     uint64_t asker;
     uint8_t digest[CLUSTER_DIGEST_SIZE]; /* its module's */
+    bool pushes;                         /* it counts as one of `pushes` */
 };
 
 #endif

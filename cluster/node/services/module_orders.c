@@ -24,6 +24,13 @@ static struct cluster_asking_question *new_question(struct cluster_asking *askin
     return question;
 }
 
+static void drop(struct cluster_asking_question *question)
+{
+    if (question->pushes)
+        question->asking->pushes--;
+    free(question);
+}
+
 /* The question has failed; its asker may be gone. */
 static void fail(struct cluster_asking_question *question, int status, const char *text)
 {
@@ -31,7 +38,7 @@ static void fail(struct cluster_asking_question *question, int status, const cha
 
     if (asker)
         cluster_askers_fail(question->asking->askers, asker, status, text);
-    free(question);
+    drop(question);
 }
 
 static void fail_as_said(struct cluster_asking_question *question)
@@ -47,7 +54,7 @@ static void answer_push(struct cluster_asking_question *question, bool done)
 
     if (asker)
         cluster_askers_answer_flag(question->asking->askers, asker, done);
-    free(question);
+    drop(question);
 }
 
 /* Another record of this name and version is of other bytes, or the same was there before. */
@@ -131,12 +138,18 @@ static void on_part(void *user, struct cluster_disk_result *result)
 {
     struct cluster_asking_question *question = user;
 
-    if (result->status < 0)
+    if (result->status < 0) {
         fail(question, result->status, result->text);
-    else if (!result->done)
+        return;
+    }
+    if (!result->done) {
         answer_push(question, false);
-    else if (cluster_store_thread_blob_get(question->asking->disk, question->digest, on_blob,
-                                           question) < 0)
+        return;
+    }
+    question->pushes = true;
+    question->asking->pushes++;
+    if (cluster_store_thread_blob_get(question->asking->disk, question->digest, on_blob, question) <
+        0)
         fail_as_said(question);
 }
 
@@ -229,7 +242,8 @@ static void on_blob_gone(void *user, struct cluster_disk_result *result)
     (void)result; /* a blob that no record names does no harm */
 }
 
-/* Its bytes go too: they say their name and version themselves, so no other record has them. */
+/* Its bytes go too: they say their name and version themselves, so no other record has them. While
+ * a push may be about to record them anew they stay, until the next start at most. */
 static void on_unrecorded(void *user, int status, uint64_t rev, const struct cluster_pair *gets,
                           size_t count)
 {
@@ -244,7 +258,8 @@ static void on_unrecorded(void *user, int status, uint64_t rev, const struct clu
                                             : "the metastore cannot be written");
         return;
     }
-    if (count == 1 && cluster_record_read(CLUSTER_KEY_MODULE, gets[0].value, &record) == 0 &&
+    if (question->asking->pushes == 0 && count == 1 &&
+        cluster_record_read(CLUSTER_KEY_MODULE, gets[0].value, &record) == 0 &&
         cluster_store_thread_blob_remove(question->asking->disk, record.module.digest.data,
                                          on_blob_gone, NULL) < 0)
         rapahub_clear_error();

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <rapahub/error.h>
 #include <rapahub/log.h>
@@ -123,6 +124,32 @@ static void all_of_it_is_told_in_order(void **state)
         assert_int_equal(told.entry_revisions[i], revisions[i]);
     assert_int_equal(boot.wal.revision, revisions[9]);
     assert_false(folder_stage_has(stage, "wal/domain_table.snapshot")); /* none is needed */
+    cluster_boot_close(&boot);
+}
+
+/* The module that boot_stage_fill records has the digest of a text. r[verify cluster.node.modules]
+ */
+static void files_of_no_module_are_removed(void **state)
+{
+    static const char known[] =
+        "blobs/sha256/12/120970d812836f19888625587a4606a5ad23cef31c8684e601771552548fc6b9";
+    static const char other[] =
+        "blobs/sha256/12/120970d812836f19888625587a4606a5ad23cef31c8684e601771552548fc6ba";
+    const struct folder_stage *stage = *state;
+    uint64_t revisions[1];
+    struct cluster_boot boot;
+    char path[256];
+
+    live(stage, 1, 1, revisions);
+    snprintf(path, sizeof path, "%s/blobs/sha256/12", stage->path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    folder_stage_write(stage, known, "module", 6);
+    folder_stage_write(stage, other, "module", 6);
+    start(stage, &boot);
+    assert_true(folder_stage_has(stage, other)); /* what is needed is not known yet */
+    (void)read_all(&boot);
+    assert_true(folder_stage_has(stage, known));
+    assert_false(folder_stage_has(stage, other));
     cluster_boot_close(&boot);
 }
 
@@ -300,10 +327,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(all_of_it_is_told_in_order),         TEST(pages_are_of_one_revision),
-        TEST(a_log_that_is_behind_is_brought_up), TEST(a_damaged_log_comes_from_the_metastore),
-        TEST(the_log_of_another_node_is_refused), TEST(a_log_that_is_ahead_refuses_the_metastore),
-        TEST(a_record_that_is_damaged_is_named),  TEST(a_teller_may_fail_anywhere),
+        TEST(all_of_it_is_told_in_order),
+        TEST(files_of_no_module_are_removed),
+        TEST(pages_are_of_one_revision),
+        TEST(a_log_that_is_behind_is_brought_up),
+        TEST(a_damaged_log_comes_from_the_metastore),
+        TEST(the_log_of_another_node_is_refused),
+        TEST(a_log_that_is_ahead_refuses_the_metastore),
+        TEST(a_record_that_is_damaged_is_named),
+        TEST(a_teller_may_fail_anywhere),
         TEST(the_thread_of_the_disk_goes_on),
     };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,27 @@ static void a_blob_is_read_as_it_was_pushed(void **state)
     assert_int_equal(cluster_blobs_remove(&stage->blobs, stage->digest), 0);
     assert_int_equal(has(stage, &stage->blobs), 0);
     assert_int_equal(cluster_blobs_remove(&stage->blobs, stage->digest), 0);
+}
+
+static void blobs_that_nothing_needs_are_removed(void **state)
+{
+    struct stage *stage = *state;
+    const struct cluster_files_folder *all = &stage->blobs.folder;
+    uint8_t kept[2 * CLUSTER_DIGEST_SIZE] = {0}; /* the second one is that of the blob */
+    int fd;
+
+    assert_int_equal(push(stage, &stage->blobs), 0);
+    memcpy(kept + CLUSTER_DIGEST_SIZE, stage->digest, CLUSTER_DIGEST_SIZE);
+    assert_int_equal(cluster_blobs_remove_others(&stage->blobs, kept, 2), 0);
+    assert_int_equal(has(stage, &stage->blobs), 1);
+    fd = all->files->open(all->files, all->fd, "notes", O_RDWR | O_CREAT, 0600);
+    assert_true(fd >= 0);
+    all->files->close(all->files, fd);
+    kept[CLUSTER_DIGEST_SIZE] ^= 1; /* another one */
+    assert_int_equal(cluster_blobs_remove_others(&stage->blobs, kept, 2), 0);
+    assert_int_equal(has(stage, &stage->blobs), 0);
+    assert_int_equal(cluster_blobs_remove_others(&stage->blobs, NULL, 0), 0);
+    assert_int_equal(disk_count(stage->disk, all->fd, "notes"), 1);
 }
 
 /* r[verify cluster.blobs.once] */
@@ -304,6 +326,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(a_blob_is_read_as_it_was_pushed),
+        TEST(blobs_that_nothing_needs_are_removed),
         TEST(a_blob_that_is_there_is_not_written_again),
         TEST(two_pushes_of_one_blob_are_both_good),
         TEST(a_damaged_blob_is_put_aside_for_a_whole_one),
