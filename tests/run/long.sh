@@ -34,7 +34,7 @@ long_tests() {
     RAPAHUB_TEST_KILLS=200 step 'acked kills' build/release/tests/test_cluster_acked_kills
     step 'attach storm' build/release/tests/test_fault_attach_storm \
         --cycles 2000000 --kills 100000 --seed "$RANDOM"
-    for sweep in class loan host stranger spawn store boot log node; do
+    for sweep in class loan host stranger spawn store boot log node_disk node; do
         step "$sweep sweep" "build/release/tests/test_fault_${sweep}_sweep" --every
     done
     for seed in 1 2 3; do
