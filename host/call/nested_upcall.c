@@ -53,8 +53,7 @@ static bool is_offered(void *user, struct hub_request *request)
 {
     struct host_life *life = user;
 
-    return is_known(HOST_CALL(life->host), &life->nested, request) ||
-           find(life, request);
+    return is_known(HOST_CALL(life->host), &life->nested, request) || find(life, request);
 }
 
 /* Each nested upcall uses more of the stack, as nested turns do. */

@@ -12,7 +12,8 @@ struct host_guest;
 struct host_life;
 struct host_registry;
 
-/* Says whether the life may call this container. RAPAHUB_EACCES: it was admitted for another one. */
+/* Says whether the life may call this container. RAPAHUB_EACCES: it was admitted for another one.
+ */
 int host_share_check(const struct host_life *life, struct rapahub_container_id target);
 
 /* Returns how many requests of this life the host may have sent on at once. Guests of each kind

@@ -94,7 +94,8 @@ static void one_that_only_calls_is_ready_when_it_has_attached(void **state)
     close_host(&on);
 }
 
-/* Its calls are served in turns, by the router, and while the host waits for it. r[verify hub.admit.only] */
+/* Its calls are served in turns, by the router, and while the host waits for it. r[verify
+ * hub.admit.only] */
 static void it_calls_nothing_but_the_container_it_was_admitted_for(void **state)
 {
     const struct rapahub_container_options container = {.id = here, .pool_name = "test"};
