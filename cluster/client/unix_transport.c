@@ -3,20 +3,16 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include <rapahub/error.h>
 
 #include "cluster/link/orders.h"
+#include "cluster/link/peer.h"
 #include "host/socket/folders.h"
 #include "host/socket/listener.h"
 #include "hub/base/proof.h"
 
 #define SCHEME "unix:"
-
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77
-#endif
 
 static int take_node(struct cluster_unix_transport *transport, const char *node)
 {
@@ -71,14 +67,6 @@ static int connect_default(int *fd)
     return search.r;
 }
 
-static int pidfd_of_peer(int fd)
-{
-    int pidfd = -1;
-    socklen_t size = sizeof pidfd;
-
-    return getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) == 0 ? pidfd : -1;
-}
-
 int cluster_unix_transport_connect(struct cluster_unix_transport *transport, int *fd, int *pidfd)
 {
     int r;
@@ -92,7 +80,7 @@ int cluster_unix_transport_connect(struct cluster_unix_transport *transport, int
         r = host_listener_connect(path, fd);
     }
     if (r == 0)
-        *pidfd = pidfd_of_peer(*fd);
+        *pidfd = cluster_peer_pidfd(*fd);
     return r;
 }
 

@@ -39,6 +39,8 @@ struct cluster_connection {
     bool asked;        /* it was silent, and a PING was sent */
     bool later;        /* the next frame was left for later */
     bool overfull;     /* it let too many frames wait */
+    bool has_fds;      /* that came, and were not taken */
+    int fds[CLUSTER_SEND_QUEUE_FDS];
 };
 
 int cluster_connection_create(int fd, const struct cluster_connection_options *options,
@@ -73,6 +75,8 @@ void cluster_connection_release(struct cluster_connection **connection)
     (void)shutdown(gone->fd,
                    SHUT_RDWR); /* the other side sees the end now, see hub/base/closer.h */
     hub_closer_give_end(gone->options.closer, &gone->fd);
+    for (unsigned i = 0; gone->has_fds && i < CLUSTER_SEND_QUEUE_FDS; i++)
+        hub_closer_give(gone->options.closer, &gone->fds[i]);
     free(gone->in.data);
     cluster_parts_fini(&gone->parts);
     cluster_send_queue_fini(&gone->out);
@@ -205,6 +209,24 @@ int cluster_connection_put(struct cluster_connection *connection, const struct c
     return r;
 }
 
+int cluster_connection_put_descriptors(struct cluster_connection *connection,
+                                       const struct cluster_frame *frame,
+                                       const struct cluster_body *body, const int descriptors[2])
+{
+    int r;
+
+    if (connection->out.has_fds) {
+        close(descriptors[0]);
+        close(descriptors[1]);
+        return rapahub_fail(RAPAHUB_EBUSY, "", "other descriptors wait to be sent");
+    }
+    cluster_send_queue_attach(&connection->out, descriptors);
+    r = cluster_connection_put(connection, frame, body);
+    if (r < 0)
+        cluster_send_queue_detach(&connection->out);
+    return r;
+}
+
 int cluster_connection_flush(struct cluster_connection *connection)
 {
     return connection->overfull ? refuse_overfull()
@@ -234,9 +256,16 @@ static bool reserve(struct received *in)
     return true;
 }
 
-/* No frame comes with descriptors; any that came are not used. */
-static void close_descriptors(struct cluster_connection *connection, struct hub_received *received)
+/* Where two may come with a frame, they are kept until it has been handed up. Any others are not
+ * used. */
+static void keep_descriptors(struct cluster_connection *connection, struct hub_received *received)
 {
+    if (connection->options.descriptors && !connection->has_fds &&
+        received->fds_count == CLUSTER_SEND_QUEUE_FDS) {
+        memcpy(connection->fds, received->fds, sizeof connection->fds);
+        connection->has_fds = true;
+        return;
+    }
     while (received->fds_count > 0)
         hub_closer_give(connection->options.closer, &received->fds[--received->fds_count]);
 }
@@ -259,11 +288,21 @@ static int fill(struct cluster_connection *connection, uint64_t now_ns)
         return rapahub_fail(RAPAHUB_ECLOSED, "", "the other side hung up");
     if (n < 0)
         return rapahub_fail((int)n, "", "cannot read from a socket");
-    close_descriptors(connection, &received);
+    keep_descriptors(connection, &received);
     in->size += (size_t)n;
     connection->heard_ns = now_ns;
     connection->asked = false;
     return (int)n;
+}
+
+bool cluster_connection_take_descriptors(struct cluster_connection *connection, int out[2])
+{
+    bool had = connection->has_fds;
+
+    if (had)
+        memcpy(out, connection->fds, sizeof connection->fds);
+    connection->has_fds = false;
+    return had;
 }
 
 static int hand_up(struct cluster_connection *connection, const struct cluster_frame *frame,
@@ -351,7 +390,6 @@ static int take_frame(struct cluster_connection *connection, const struct cluste
     case CLUSTER_FRAME_BULK_DATA:
     case CLUSTER_FRAME_BULK_DONE:
     case CLUSTER_FRAME_BULK_RESET:
-    case CLUSTER_FRAME_SHARE:
         return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.frame.type",
                             "a %s, which this connection does not take",
                             cluster_frame_name(frame->type));

@@ -45,6 +45,7 @@ struct cluster_connection_options {
     uint64_t ping_ns;          /* after such a silence the other side is asked; 0: never */
     struct hub_budget *budget; /* of the memory for bodies in parts; NULL: no bound but body_max */
     struct hub_closer *closer; /* both live longer */
+    bool descriptors;          /* two may come with a frame, and are kept for the frame hook */
 };
 
 /* Makes a connection of a socket, non-blocking, which it owns from here on, also after a failure.
@@ -80,6 +81,15 @@ bool cluster_connection_waits(const struct cluster_connection *connection);
  * not read: the connection ends. -ENOMEM. */
 int cluster_connection_put(struct cluster_connection *connection, const struct cluster_frame *frame,
                            const struct cluster_body *body);
+
+/* The same for a frame that needs no credit, with two descriptors, which are the connection's from
+ * here on. RAPAHUB_EBUSY: others wait to be sent. */
+int cluster_connection_put_descriptors(struct cluster_connection *connection,
+                                       const struct cluster_frame *frame,
+                                       const struct cluster_body *body, const int descriptors[2]);
+
+/* Gives out the two descriptors that came last. False: there are none. */
+bool cluster_connection_take_descriptors(struct cluster_connection *connection, int out[2]);
 
 /* Returns since when nothing has come; monotonic. */
 uint64_t cluster_connection_silent_since(const struct cluster_connection *connection);

@@ -5,14 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <rapahub/error.h>
+
+#include "hub/base/check.h"
 
 #define CAPACITY_FIRST 4096u
 #define CAPACITY_IDLE  (64u * 1024) /* a larger buffer is not kept when it is empty */
 
+static void close_fds(struct cluster_send_queue *queue)
+{
+    for (unsigned i = 0; queue->has_fds && i < CLUSTER_SEND_QUEUE_FDS; i++)
+        close(queue->fds[i]);
+    queue->has_fds = false;
+}
+
 void cluster_send_queue_fini(struct cluster_send_queue *queue)
 {
+    close_fds(queue);
     free(queue->data);
     *queue = (struct cluster_send_queue){.data = NULL};
 }
@@ -37,6 +48,7 @@ static bool reserve(struct cluster_send_queue *queue, size_t more)
         memmove(queue->data, queue->data + queue->frame, queue->size - queue->frame);
         queue->next -= queue->frame;
         queue->size -= queue->frame;
+        queue->fds_at -= queue->has_fds ? queue->frame : 0;
         queue->frame = 0;
     }
     if (queue->data && queue->capacity - queue->size >= more)
@@ -68,6 +80,20 @@ uint8_t *cluster_send_queue_add(struct cluster_send_queue *queue, const struct c
     return at + CLUSTER_FRAME_SIZE;
 }
 
+void cluster_send_queue_attach(struct cluster_send_queue *queue,
+                               const int fds[CLUSTER_SEND_QUEUE_FDS])
+{
+    CHECK(!queue->has_fds);
+    queue->has_fds = true;
+    queue->fds_at = queue->size;
+    memcpy(queue->fds, fds, sizeof queue->fds);
+}
+
+void cluster_send_queue_detach(struct cluster_send_queue *queue)
+{
+    close_fds(queue);
+}
+
 /* Notes the frames that are written wholly. The headers in the queue are our own. */
 static void pass_frames(struct cluster_send_queue *queue)
 {
@@ -91,15 +117,46 @@ static void pass_frames(struct cluster_send_queue *queue)
         cluster_send_queue_fini(queue);
 }
 
+/* The descriptors are gone with the first byte that the socket takes. */
+static ssize_t write_with_fds(struct cluster_send_queue *queue, int fd, struct iovec part)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof queue->fds)];
+    } control = {.header = {CMSG_LEN(sizeof queue->fds), SOL_SOCKET, SCM_RIGHTS}};
+    const struct msghdr message = {.msg_iov = &part,
+                                   .msg_iovlen = 1,
+                                   .msg_control = &control,
+                                   .msg_controllen = sizeof control.bytes};
+    ssize_t n;
+
+    memcpy(CMSG_DATA(&control.header), queue->fds, sizeof queue->fds);
+    n = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n > 0)
+        close_fds(queue);
+    return n;
+}
+
+static ssize_t write_some(struct cluster_send_queue *queue, int fd)
+{
+    struct iovec part = {queue->data + queue->next, queue->size - queue->next};
+
+    if (queue->has_fds && queue->next == queue->fds_at)
+        return write_with_fds(queue, fd, part);
+    if (queue->has_fds)
+        part.iov_len = queue->fds_at - queue->next;
+    return send(fd, part.iov_base, part.iov_len, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 int cluster_send_queue_flush(struct cluster_send_queue *queue, int fd)
 {
     while (!cluster_send_queue_is_empty(queue)) {
-        ssize_t n = send(fd, queue->data + queue->next, queue->size - queue->next,
-                         MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t n = write_some(queue, fd);
 
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM))
+        if (n < 0 &&
+            (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS))
             return 0;
         if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
             return rapahub_fail(RAPAHUB_ECLOSED, "", "the other side hung up");

@@ -53,6 +53,10 @@ RAPAHUB_RECORD(cluster_body_bulk_open, RAPAHUB_MEMBER(cluster_body_bulk_open, in
                RAPAHUB_MEMBER(cluster_body_bulk_open, sink, bool));
 RAPAHUB_RECORD(cluster_body_bulk_reset, RAPAHUB_MEMBER(cluster_body_bulk_reset, code, i32));
 RAPAHUB_RECORD(cluster_body_share, RAPAHUB_MEMBER(cluster_body_share, payload_max, u64));
+RAPAHUB_RECORD(cluster_body_shared, RAPAHUB_MEMBER(cluster_body_shared, status, i32),
+               RAPAHUB_MEMBER(cluster_body_shared, peer, u32),
+               RAPAHUB_MEMBER(cluster_body_shared, waiting, u8),
+               RAPAHUB_MEMBER(cluster_body_shared, text, string));
 
 static bool is_lineage_or_none(uint64_t lineage)
 {
@@ -172,6 +176,17 @@ static const char *why_not_open(const void *value)
     return bulk->index >= CLUSTER_BODY_STREAMS_MAX ? "no stream has this index" : NULL;
 }
 
+/* A peer of a segment is 1 to 255. */
+static const char *why_not_shared(const void *value)
+{
+    const struct cluster_body_shared *shared = value;
+
+    if (shared->status > 0 || (shared->status == 0) != (shared->peer != 0) || shared->peer > 255)
+        return "it gives a segment, or none, against its status";
+    return shared->waiting > CLUSTER_BODY_WAITING_MAX ? "its way of waiting is unknown"
+                                                      : why_not_text(shared->text);
+}
+
 #define TYPE(tag) &rapahub_type_cluster_body_##tag
 #define MEMBERS(tag)                                                                            \
     {                                                                                           \
@@ -190,7 +205,8 @@ static const struct cluster_format hello = {"a HELLO", TYPE(hello), {{0}}, why_n
                                    resolved = {"a RESOLVED", NULL, MEMBERS(resolved), NULL},
                                    open = {"a BULK_OPEN", TYPE(bulk_open), {{0}}, why_not_open},
                                    reset = {"a BULK_RESET", TYPE(bulk_reset), {{0}}, NULL},
-                                   share = {"a SHARE", TYPE(share), {{0}}, NULL};
+                                   share = {"a SHARE", TYPE(share), {{0}}, NULL},
+                                   shared = {"a SHARED", TYPE(shared), {{0}}, why_not_shared};
 
 /* The format of each type; NULL: it has no body. */
 static const struct {
@@ -205,7 +221,7 @@ static const struct {
     {CLUSTER_FRAME_CANCEL, NULL},    {CLUSTER_FRAME_RESOLVED, &resolved},
     {CLUSTER_FRAME_EACH, &result},   {CLUSTER_FRAME_BULK_OPEN, &open},
     {CLUSTER_FRAME_BULK_DONE, NULL}, {CLUSTER_FRAME_BULK_RESET, &reset},
-    {CLUSTER_FRAME_SHARE, &share},
+    {CLUSTER_FRAME_SHARE, &share},   {CLUSTER_FRAME_SHARED, &shared},
 };
 #define FORMATS (sizeof formats / sizeof *formats)
 

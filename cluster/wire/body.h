@@ -17,9 +17,13 @@
 #define CLUSTER_BODY_UUID        16
 #define CLUSTER_BODY_TEXT_MAX    1024
 #define CLUSTER_BODY_STREAMS_MAX 16
+#define CLUSTER_BODY_WAITING_MAX 3
 #define CLUSTER_BODY_RETRY_MAX   (UINT64_C(600) * 1000000000) /* ns */
 
 enum cluster_body_role { CLUSTER_ROLE_NODE = 1, CLUSTER_ROLE_CLIENT };
+
+/* Bits of `features`. */
+#define CLUSTER_FEATURE_SHARE 1 /* a node: it takes a SHARE */
 
 /* HELLO and HELLO_OK: who speaks, and what it understands. */
 struct cluster_body_hello {
@@ -132,7 +136,16 @@ struct cluster_body_bulk_reset {
 
 /* A client asks for a segment of its own. */
 struct cluster_body_share {
-    uint64_t payload_max;
+    uint64_t payload_max; /* a RESULT with a larger body comes by the socket */
+};
+
+/* The node's answer. With status 0 two descriptors come with its first byte: the segment, and the
+ * client's end of the doorbell. */
+struct cluster_body_shared {
+    int32_t status;  /* or why there is none */
+    uint32_t peer;   /* the client's, in the segment; 0: none */
+    uint8_t waiting; /* how the node waits: enum rapahub_waiting */
+    struct rapahub_string text;
 };
 
 struct cluster_body {
@@ -147,6 +160,7 @@ struct cluster_body {
         struct cluster_body_bulk_open bulk_open;
         struct cluster_body_bulk_reset bulk_reset;
         struct cluster_body_share share;
+        struct cluster_body_shared shared;
     };
 };
 

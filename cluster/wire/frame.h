@@ -36,7 +36,8 @@
     X(BULK_DATA, 65, CLUSTER_FRAME_HAS_STREAM | CLUSTER_FRAME_HAS_PARTS) \
     X(BULK_DONE, 66, CLUSTER_FRAME_HAS_STREAM)                           \
     X(BULK_RESET, 67, CLUSTER_FRAME_HAS_STREAM)                          \
-    X(SHARE, 120, 0)
+    X(SHARE, 120, 0)                                                     \
+    X(SHARED, 121, 0)
 
 #define CLUSTER_FRAME_HAS_CALL                                        \
     1 /* uid, attempt, ttl, pool, container, replica, token, revision \

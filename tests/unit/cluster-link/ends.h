@@ -34,6 +34,7 @@ struct ends {
     struct hub_closer *closer;
     struct end one, other;
     int raw; /* the other end, where it is no connection; else -1 */
+    bool descriptors;
 };
 
 static uint64_t sum_of(struct rapahub_bytes bytes)
@@ -75,18 +76,20 @@ static const struct cluster_connection_hooks note_hooks = {note_frame, note_cred
 
 ENDS void open_end(struct ends *ends, struct end *end, int fd, struct hub_budget *budget)
 {
-    const struct cluster_connection_options options = {
-        .body_max = ENDS_BODY_MAX, .ping_ns = HUB_SECOND, .budget = budget, .closer = ends->closer};
+    const struct cluster_connection_options options = {.body_max = ENDS_BODY_MAX,
+                                                       .ping_ns = HUB_SECOND,
+                                                       .budget = budget,
+                                                       .closer = ends->closer,
+                                                       .descriptors = ends->descriptors};
 
     assert_int_equal(cluster_connection_create(fd, &options, &note_hooks, end, &end->connection),
                      0);
 }
 
-ENDS void open_ends(struct ends *ends, bool raw)
+ENDS void open_both(struct ends *ends, bool raw)
 {
     int fds[2];
 
-    *ends = (struct ends){.raw = -1};
     assert_int_equal(hub_closer_create(&ends->closer), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
     open_end(ends, &ends->one, fds[0], NULL);
@@ -94,6 +97,19 @@ ENDS void open_ends(struct ends *ends, bool raw)
         ends->raw = fds[1];
     else
         open_end(ends, &ends->other, fds[1], NULL);
+}
+
+ENDS void open_ends(struct ends *ends, bool raw)
+{
+    *ends = (struct ends){.raw = -1};
+    open_both(ends, raw);
+}
+
+/* Both are connections, which take descriptors or do not. */
+ENDS void open_ends_with(struct ends *ends, bool descriptors)
+{
+    *ends = (struct ends){.raw = -1, .descriptors = descriptors};
+    open_both(ends, false);
 }
 
 ENDS void close_ends(struct ends *ends)

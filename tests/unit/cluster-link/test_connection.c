@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <poll.h>
 
 #include "tests/unit/cluster-link/ends.h"
@@ -250,6 +251,131 @@ static void a_hang_up_is_told_after_what_came_before_it(void **state)
     close_ends(&ends);
 }
 
+/* ---- descriptors ---- */
+
+static void put_segment(struct ends *ends, const int fds[2])
+{
+    assert_int_equal(
+        cluster_connection_put_descriptors(ends->one.connection,
+                                           &(struct cluster_frame){.type = CLUSTER_FRAME_SHARED},
+                                           &(struct cluster_body){.shared = {.peer = 9}}, fds),
+        0);
+}
+
+static void make_pipe(int fds[2], char mark)
+{
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    assert_int_equal(write(fds[1], &mark, 1), 1);
+}
+
+static void assert_pipe(const int fds[2], char mark)
+{
+    char got = 0;
+
+    assert_int_equal(read(fds[0], &got, 1), 1);
+    assert_int_equal(got, mark);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+/* Other frames are before and after it, and more than the socket takes at once. */
+static void descriptors_come_with_their_frame(void **state)
+{
+    struct cluster_connection *other;
+    uint8_t *bytes = bytes_of(3u << 20, 5);
+    struct ends ends = {.raw = -1};
+    int fds[2], got[2];
+
+    (void)state;
+    open_ends_with(&ends, true);
+    other = ends.other.connection;
+    for (char round = 'a'; round < 'f'; round++) {
+        make_pipe(fds, round);
+        assert_int_equal(put_call(&ends.one, bytes, 2u << 20), 0);
+        put_segment(&ends, fds);
+        assert_int_equal(put_call(&ends.one, bytes, 1000), 0);
+        settle(&ends);
+        assert_true(cluster_connection_take_descriptors(other, got));
+        assert_false(cluster_connection_take_descriptors(other, got));
+        assert_int_equal(fcntl(got[0], F_GETFD), FD_CLOEXEC);
+        assert_pipe(got, round);
+    }
+    assert_int_equal(ends.other.frames, 15);
+    close_ends(&ends);
+    free(bytes);
+}
+
+/* Reads so many bytes at most, and the descriptors that come with them. */
+static void read_raw(const struct ends *ends, size_t most, int fds[2])
+{
+    char bytes[4096], control[CMSG_SPACE(2 * sizeof(int))];
+    struct iovec part = {bytes, most};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof control};
+
+    assert_true(recvmsg(ends->raw, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) > 0);
+    fds[0] = -1;
+    if (CMSG_FIRSTHDR(&message))
+        memcpy(fds, CMSG_DATA(CMSG_FIRSTHDR(&message)), 2 * sizeof(int));
+}
+
+static void descriptors_go_with_the_first_byte_of_their_frame(void **state)
+{
+    const struct cluster_frame ping = {.type = CLUSTER_FRAME_PING};
+    struct ends ends;
+    int fds[2];
+
+    (void)state;
+    open_ends(&ends, true);
+    assert_int_equal(cluster_connection_put(ends.one.connection, &ping, &(struct cluster_body){0}),
+                     0);
+    make_pipe(fds, 'x');
+    put_segment(&ends, fds);
+    assert_int_equal(cluster_connection_put(ends.one.connection, &ping, &(struct cluster_body){0}),
+                     0);
+    assert_int_equal(cluster_connection_flush(ends.one.connection), 0);
+    read_raw(&ends, CLUSTER_FRAME_SIZE, fds);
+    assert_int_equal(fds[0], -1);
+    read_raw(&ends, 1, fds);
+    assert_pipe(fds, 'x');
+    close_ends(&ends);
+}
+
+/* Also where they were not taken, or not sent: the guard of descriptors would tell. */
+static void descriptors_are_closed_where_nobody_takes_them(void **state)
+{
+    const struct cluster_frame frame = {.type = CLUSTER_FRAME_SHARED};
+    const struct cluster_body wrong = {.shared = {.status = 1}};
+    struct ends ends = {.raw = -1};
+    int fds[2];
+
+    (void)state;
+    open_ends_with(&ends, true);
+    for (unsigned i = 0; i < 2; i++) { /* the second finds no room */
+        make_pipe(fds, 'x');
+        put_segment(&ends, fds);
+        settle(&ends);
+    }
+    make_pipe(fds, 'x');
+    put_segment(&ends, fds); /* stays unsent */
+    make_pipe(fds, 'x');
+    assert_int_equal(cluster_connection_put_descriptors(ends.one.connection, &frame, &wrong, fds),
+                     RAPAHUB_EBUSY);
+    close_ends(&ends);
+    open_ends_with(&ends, false);
+    make_pipe(fds, 'x');
+    assert_int_equal(cluster_connection_put_descriptors(ends.one.connection, &frame, &wrong, fds),
+                     RAPAHUB_EINVAL);
+    make_pipe(fds, 'x');
+    put_segment(&ends, fds); /* the other end takes none */
+    settle(&ends);
+    assert_false(cluster_connection_take_descriptors(ends.other.connection, fds));
+    assert_int_equal(ends.other.frames, 1);
+    close_ends(&ends);
+}
+
 /* Calls of random sizes in both directions, each sent where it is taken. */
 static void all_that_is_sent_comes_in_order(void **state)
 {
@@ -296,6 +422,9 @@ int main(void)
         cmocka_unit_test(a_frame_that_is_left_comes_again),
         cmocka_unit_test(the_failure_of_the_hook_ends_the_connection),
         cmocka_unit_test(a_hang_up_is_told_after_what_came_before_it),
+        cmocka_unit_test(descriptors_come_with_their_frame),
+        cmocka_unit_test(descriptors_go_with_the_first_byte_of_their_frame),
+        cmocka_unit_test(descriptors_are_closed_where_nobody_takes_them),
         cmocka_unit_test(all_that_is_sent_comes_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
