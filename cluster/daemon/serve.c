@@ -102,6 +102,7 @@ static int create_host(struct serving *serving)
     char program[DAEMON_PROCESS_PATH];
     const struct rapahub_host_options options = {.name = settings->name,
                                                  .guests_max = settings->guests,
+                                                 .admitted_max = RAPAHUB_NODE_CLIENTS_MAX,
                                                  .payload_max = settings->payload,
                                                  .slot_size = settings->slot,
                                                  .slot_count = settings->slots,

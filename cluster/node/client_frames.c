@@ -6,121 +6,15 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/node/client_admission.h"
+#include "cluster/node/client_ends.h"
 #include "hub/base/clock.h"
 
 #define RETRY_DEFAULT (60 * HUB_SECOND)
-#define BUSY_MS       50   /* after which a client that was refused may try again */
-#define OVERHEAD      4096 /* bytes of an end beside its payload, at most */
 
 static int refuse_frame(const char *rule, const struct cluster_frame *frame, const char *why)
 {
     return rapahub_fail(RAPAHUB_EPROTOCOL, rule, "a %s %s", cluster_frame_name(frame->type), why);
-}
-
-static uint64_t peer_of(uid_t uid)
-{
-    return (uint64_t)uid + 1; /* 0 is the node itself */
-}
-
-/* ---- ends ---- */
-
-static int put_end(struct cluster_client *client, const struct cluster_origin_end *end)
-{
-    const struct cluster_frame frame = {.type = end->type,
-                                        .uid = {client->origin->number, end->call->number},
-                                        .pool = end->call->pool,
-                                        .container = end->container,
-                                        .replica = end->replica};
-    const struct cluster_body body = {
-        .result = {.status = end->status,
-                   .application = end->application,
-                   .lineage = end->lineage,
-                   .text = {end->bytes, end->text_size},
-                   .payload = {end->bytes + end->text_size, end->payload_size}}};
-
-    return cluster_connection_put(client->connection, &frame, &body);
-}
-
-/* Sends the ends that are to be sent, as far as there is credit. */
-static void send_ends(struct cluster_client *client)
-{
-    struct cluster_origin_end *end;
-
-    while (client->state == CLUSTER_CLIENT_SERVED &&
-           (end = cluster_origins_unsent(client->origin))) {
-        int r = put_end(client, end);
-
-        if (r == RAPAHUB_EAGAIN)
-            return;
-        if (r < 0) {
-            cluster_client_links_fail(client);
-            return;
-        }
-        hub_list_remove(&end->unsent);
-    }
-}
-
-static void on_credit(void *user)
-{
-    send_ends(user);
-}
-
-static bool fits(const struct cluster_clients *clients, const struct cluster_clients_answer *answer)
-{
-    return answer->payload.size + OVERHEAD <= clients->options.body_max;
-}
-
-void cluster_client_frames_end(struct cluster_clients *clients, struct cluster_origin_call *call,
-                               uint8_t type, const struct cluster_clients_answer *answer)
-{
-    static const struct cluster_clients_answer large = {
-        .status = RAPAHUB_EMSGSIZE, .text = "the answer is larger than a client may get"};
-    struct cluster_client *client = call->origin->client;
-    bool kept = cluster_origins_keep(call, type, fits(clients, answer) ? answer : &large);
-
-    if (type == CLUSTER_FRAME_RESULT)
-        hub_states_move(&cluster_origins_states, &call->state, CLUSTER_ORIGIN_ENDED, "call", "");
-    if (!client || client->state != CLUSTER_CLIENT_SERVED)
-        return;
-    if (!kept) { /* it comes again, and sends the call again */
-        rapahub_fail(RAPAHUB_EBUDGET, "cluster.client.bounds",
-                     "it does not take the ends of its calls");
-        cluster_client_links_fail(client);
-        return;
-    }
-    send_ends(client);
-}
-
-static void end_by_failure(struct cluster_client *client, struct cluster_origin_call *call,
-                           int code)
-{
-    const struct rapahub_diagnosis *failure = rapahub_last_error();
-    const struct cluster_clients_answer answer = {
-        .status = code, .application = failure->application, .text = failure->text};
-
-    cluster_client_frames_end(client->clients, call, CLUSTER_FRAME_RESULT, &answer);
-}
-
-void cluster_client_frames_end_origin(struct cluster_clients *clients,
-                                      struct cluster_origin *origin)
-{
-    const struct cluster_clients_options *options = &clients->options;
-    uint64_t number = origin->number;
-
-    HUB_LIST_EACH (&origin->calls, link) {
-        struct cluster_origin_call *call =
-            HUB_LIST_ITEM(link, struct cluster_origin_call, of_origin);
-
-        if (call->state == CLUSTER_ORIGIN_RUNNING)
-            options->hooks->cancel(options->user, call->own);
-        cluster_origins_forget(clients->origins, call);
-    }
-    if (origin->client) {
-        origin->client->told = NULL;
-        origin->client->origin = NULL;
-    }
-    cluster_origins_close(clients->origins, origin);
-    options->hooks->origin_ended(options->user, number);
 }
 
 /* ---- HELLO ---- */
@@ -152,6 +46,7 @@ static void put_hello(struct cluster_client *client)
                   .cluster = {clients->cluster, sizeof clients->cluster},
                   .node = clients->options.node,
                   .boot = clients->options.boot,
+                  .features = clients->options.shares ? CLUSTER_FEATURE_SHARE : 0,
                   .origin = clients->options.session}};
 
     if (cluster_connection_put(client->connection,
@@ -203,11 +98,7 @@ static int take_hello(struct cluster_client *client, const struct cluster_body_h
 
 static int put_nack(struct cluster_client *client, const struct cluster_frame *call, uint8_t reason)
 {
-    const char *text = rapahub_last_error()->text;
-    const struct cluster_body body = {
-        .nack = {.reason = reason,
-                 .after_ms = reason == CLUSTER_NACK_BUSY ? BUSY_MS : 0,
-                 .text = {text, strlen(text)}}};
+    const struct cluster_body body = cluster_client_admission_nack(reason);
     const struct cluster_frame frame = {.type = CLUSTER_FRAME_NACK,
                                         .uid = call->uid,
                                         .pool = call->pool,
@@ -228,18 +119,6 @@ static int put_resolved(struct cluster_client *client, const struct cluster_clie
     return cluster_connection_put(client->connection, &frame, &body);
 }
 
-static int check_call(const struct cluster_clients_call *call)
-{
-    bool offer = !cluster_ids_is_pool(call->frame->pool);
-
-    if ((call->body->sources | call->body->sinks) != 0)
-        return rapahub_fail(RAPAHUB_ENOTSUP, "", "a client's call takes no streams");
-    if (!offer && call->role < RAPAHUB_CONTROL_OPERATOR)
-        return rapahub_fail(RAPAHUB_EACCES, "cluster.client.role",
-                            "a call takes an operator; you are a viewer of this node");
-    return 0;
-}
-
 static void read_members(struct cluster_clients *clients, struct cluster_clients_call *call)
 {
     struct cluster_list list = call->body->members;
@@ -254,7 +133,7 @@ static void read_members(struct cluster_clients *clients, struct cluster_clients
 static int resolve(struct cluster_clients *clients, struct cluster_clients_call *call)
 {
     const struct cluster_clients_options *options = &clients->options;
-    int r = check_call(call);
+    int r = cluster_client_admission_check(call);
 
     call->members = clients->members;
     if (r < 0)
@@ -266,22 +145,6 @@ static int resolve(struct cluster_clients *clients, struct cluster_clients_call 
     if (r > 0)
         call->members_count = (uint32_t)r;
     return r > 0 ? 1 : r;
-}
-
-static void run(struct cluster_client *client, struct cluster_origin_call *known,
-                struct cluster_clients_call *call)
-{
-    const struct cluster_clients_options *options = &client->clients->options;
-    int r;
-
-    client->told = NULL;
-    call->number = known->own;
-    call->members = known->members;
-    call->members_count = known->members_count;
-    hub_states_move(&cluster_origins_states, &known->state, CLUSTER_ORIGIN_RUNNING, "call", "");
-    r = options->hooks->call(options->user, call);
-    if (r < 0)
-        end_by_failure(client, known, r);
 }
 
 static int begin(struct cluster_client *client, struct cluster_clients_call *call)
@@ -296,7 +159,7 @@ static int begin(struct cluster_client *client, struct cluster_clients_call *cal
     if (told < 0) {
         const struct cluster_clients_answer answer = {.status = told, .text = refusal.text};
 
-        cluster_client_frames_end(client->clients, known, CLUSTER_FRAME_RESULT, &answer);
+        cluster_client_ends_tell(client->clients, known, CLUSTER_FRAME_RESULT, &answer);
         return 0;
     }
     client->told = known;
@@ -309,7 +172,8 @@ static int begin(struct cluster_client *client, struct cluster_clients_call *cal
         if (cluster_connection_waits(client->connection))
             return CLUSTER_CONNECTION_LATER; /* it is admitted when the client has been told */
     }
-    run(client, known, call);
+    client->told = NULL;
+    cluster_client_admission_run(client->clients, known, call);
     return 0;
 }
 
@@ -327,51 +191,25 @@ static int attach(struct cluster_client *client, struct cluster_origin_call *kno
         cluster_origins_forget(client->clients->origins, known);
         return begin(client, call);
     }
+    cluster_origins_unbind(client->clients->origins, known);
     cluster_origins_send_again(known);
-    send_ends(client);
+    cluster_client_ends_send(client);
     return 0;
-}
-
-/* Forgets the calls that the client says have ended. A call that runs goes on, unheard. */
-static void note_done(struct cluster_client *client, uint64_t done_below)
-{
-    const struct cluster_clients_options *options = &client->clients->options;
-    struct cluster_origin *origin = client->origin;
-
-    if (done_below <= origin->done_below)
-        return;
-    origin->done_below = done_below;
-    HUB_LIST_EACH (&origin->calls, link) {
-        struct cluster_origin_call *call =
-            HUB_LIST_ITEM(link, struct cluster_origin_call, of_origin);
-
-        if (call->number >= done_below)
-            return; /* the next call looks at the rest */
-        if (call->state == CLUSTER_ORIGIN_RUNNING)
-            options->hooks->cancel(options->user, call->own);
-        cluster_origins_forget(client->clients->origins, call);
-    }
 }
 
 static int take_call(struct cluster_client *client, const struct cluster_frame *frame,
                      const struct cluster_body_call *body)
 {
-    struct cluster_clients_call call = {.frame = frame,
-                                        .body = body,
-                                        .role = client->peer.role,
-                                        .uid = client->peer.uid,
-                                        .peer = peer_of(client->peer.uid)};
+    struct cluster_clients_call call = cluster_client_admission_describe(client, frame, body);
     struct cluster_origin_call *known;
 
-    call.deadline_ns = body->left_us > HUB_NEVER / HUB_MICROSECOND
-                           ? HUB_NEVER
-                           : hub_clock_after(body->left_us * HUB_MICROSECOND);
     known = cluster_origins_find(client->clients->origins, client->origin, frame->uid.number);
     if (known && known == client->told) {
-        run(client, known, &call);
+        client->told = NULL;
+        cluster_client_admission_run(client->clients, known, &call);
         return 0;
     }
-    note_done(client, body->done_below);
+    cluster_client_admission_note_done(client, body->done_below);
     if (frame->uid.number < client->origin->done_below)
         return refuse_frame("cluster.dedup.ended", frame, "has ended, as its client said");
     if (known)
@@ -385,19 +223,6 @@ static int take_call(struct cluster_client *client, const struct cluster_frame *
 
 /* ---- the others ---- */
 
-static void forget(struct cluster_client *client, const struct cluster_frame *frame, bool cancel)
-{
-    const struct cluster_clients_options *options = &client->clients->options;
-    struct cluster_origin_call *known =
-        cluster_origins_find(client->clients->origins, client->origin, frame->uid.number);
-
-    if (!known || (known->state != CLUSTER_ORIGIN_ENDED && !cancel))
-        return;
-    if (known->state == CLUSTER_ORIGIN_RUNNING)
-        options->hooks->cancel(options->user, known->own);
-    cluster_origins_forget(client->clients->origins, known);
-}
-
 static int take_of_call(struct cluster_client *client, const struct cluster_frame *frame,
                         const struct cluster_body *body)
 {
@@ -407,15 +232,67 @@ static int take_of_call(struct cluster_client *client, const struct cluster_fram
         return take_call(client, frame, &body->call);
     if (frame->type != CLUSTER_FRAME_ACK && frame->type != CLUSTER_FRAME_CANCEL)
         return refuse_frame("cluster.client.frame", frame, "came from a client");
-    forget(client, frame, frame->type == CLUSTER_FRAME_CANCEL);
+    cluster_client_admission_forget(client, frame->uid.number, frame->type == CLUSTER_FRAME_CANCEL);
     return 0;
+}
+
+/* ---- SHARE ---- */
+
+static int put_shared(struct cluster_client *client, const struct cluster_clients_segment *given,
+                      int status)
+{
+    const char *text = status < 0 ? rapahub_last_error()->text : "";
+    const struct cluster_frame frame = {.type = CLUSTER_FRAME_SHARED};
+    const struct cluster_body body = {.shared = {.status = status,
+                                                 .peer = given->peer,
+                                                 .waiting = given->waiting,
+                                                 .text = {text, strlen(text)}}};
+
+    return status < 0 ? cluster_connection_put(client->connection, &frame, &body)
+                      : cluster_connection_put_descriptors(client->connection, &frame, &body,
+                                                           given->descriptors);
+}
+
+static int give_segment(struct cluster_client *client, struct cluster_clients_segment *out)
+{
+    const struct cluster_clients_options *options = &client->clients->options;
+    uint64_t now_ns = hub_clock_now();
+
+    if (!options->shares)
+        return rapahub_fail(RAPAHUB_ENOTSUP, "", "this node gives no shared memory");
+    if (client->peer.role < RAPAHUB_CONTROL_OPERATOR)
+        return rapahub_fail(RAPAHUB_EACCES, "cluster.client.role",
+                            "shared memory is for calls, which take an operator");
+    if (now_ns < client->share_ns)
+        return rapahub_fail(RAPAHUB_EBUSY, "cluster.client.shared",
+                            "a client gets a segment at most once a second");
+    client->share_ns = now_ns + HUB_SECOND;
+    return options->hooks->share(options->user, (uint32_t)(client - client->clients->all),
+                                 cluster_connection_fd(client->connection), out);
+}
+
+/* r[impl cluster.client.shared] */
+static int take_share(struct cluster_client *client, const struct cluster_body_share *asked)
+{
+    struct cluster_clients_segment given = {.peer = 0};
+    int r;
+
+    cluster_client_links_share(client, false);
+    r = give_segment(client, &given);
+    if (r < 0) {
+        client->clients->counts.unshared++;
+        return put_shared(client, &given, r);
+    }
+    client->payload_max = asked->payload_max;
+    cluster_client_links_share(client, true);
+    return put_shared(client, &given, 0);
 }
 
 /* A client that closes makes no calls any more. */
 static int take_close(struct cluster_client *client, const struct cluster_body_close *close)
 {
     if (close->code == 0)
-        cluster_client_frames_end_origin(client->clients, client->origin);
+        cluster_client_ends_origin(client->clients, client->origin);
     cluster_client_links_doom(client, "CLOSE");
     return CLUSTER_CONNECTION_LATER;
 }
@@ -436,9 +313,18 @@ static int take(void *user, const struct cluster_frame *frame, const struct clus
     case CLUSTER_FRAME_HELLO:
     case CLUSTER_FRAME_HELLO_OK:
         return refuse_frame("cluster.client.hello", frame, "came when the client was known");
+    case CLUSTER_FRAME_SHARE:
+        return take_share(client, &body->share);
+    case CLUSTER_FRAME_SHARED:
+        return refuse_frame("cluster.client.frame", frame, "came from a client");
     default:
         return take_of_call(client, frame, body);
     }
+}
+
+static void on_credit(void *user)
+{
+    cluster_client_ends_send(user);
 }
 
 const struct cluster_connection_hooks cluster_client_frames_hooks = {take, on_credit};

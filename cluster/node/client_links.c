@@ -107,10 +107,21 @@ void cluster_client_links_flush(struct cluster_client *client)
         watch(client);
 }
 
+void cluster_client_links_share(struct cluster_client *client, bool has)
+{
+    struct cluster_clients *clients = client->clients;
+
+    if (client->shares && !has)
+        clients->options.hooks->unshare(clients->options.user, (uint32_t)(client - clients->all));
+    clients->counts.shared += (has ? 1u : 0u) - (client->shares ? 1u : 0u);
+    client->shares = has;
+}
+
 void cluster_client_links_close(struct cluster_client *client)
 {
     struct cluster_clients *clients = client->clients;
 
+    cluster_client_links_share(client, false);
     if (client->told)
         cluster_origins_forget(clients->origins, client->told);
     if (client->origin)

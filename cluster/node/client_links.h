@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "cluster/link/connection.h"
+#include "cluster/node/base/client_counts.h"
 #include "cluster/node/client_users.h"
 #include "cluster/node/clients.h"
 #include "cluster/node/origins.h"
@@ -40,6 +41,9 @@ struct cluster_client {
     struct cluster_origin *origin;    /* SERVED */
     struct cluster_origin_call *told; /* the call of which it is told where that goes; or NULL */
     uint64_t hello_ns;                /* NEW: how long it may take */
+    bool shares;                      /* it has a segment, or had one that was cut off */
+    uint64_t share_ns;                /* before that it gets no segment again */
+    uint64_t payload_max;             /* bytes of an answer that it takes there */
     uint32_t interest;                /* in epoll */
 };
 
@@ -55,6 +59,7 @@ struct cluster_clients {
     struct cluster_client_users users;
     struct cluster_origins *origins;
     uint64_t refused, refusal_ns; /* refusal_ns: one was last logged */
+    struct cluster_client_counts counts;
     uint32_t broken_count;
     struct {
         const char *rule;
@@ -67,6 +72,9 @@ struct cluster_clients {
 
 /* The connection has failed, with the diagnosis: counts the rule, and dooms the client. */
 void cluster_client_links_fail(struct cluster_client *client);
+
+/* Notes that a client has a segment, or has none any more. */
+void cluster_client_links_share(struct cluster_client *client, bool has);
 
 /* Closes a client at the end of the turn. */
 void cluster_client_links_doom(struct cluster_client *client, const char *why);

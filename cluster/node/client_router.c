@@ -7,6 +7,7 @@
 #include <rapahub/error.h>
 
 #include "cluster/core/dispatch.h"
+#include "cluster/node/client_sharing.h"
 #include "cluster/node/clients.h"
 #include "hub/base/clock.h"
 #include "hub/base/id_map.h"
@@ -18,7 +19,8 @@
 struct cluster_client_router {
     struct cluster_client_router_parts parts;
     struct cluster_clients *clients; /* NULL: closed */
-    struct hub_id_map *calls;        /* number of the client's call: that of the router's */
+    struct cluster_client_sharing *sharing;
+    struct hub_id_map *calls; /* number of the client's call: that of the router's */
 };
 
 /* ---- answers ---- */
@@ -216,7 +218,50 @@ static void end_origin(void *user, uint64_t origin)
         rapahub_clear_error(); /* its calls are remembered for longer */
 }
 
-static const struct cluster_clients_hooks hooks = {resolve, begin, cancel, end_origin};
+/* ---- shared memory ---- */
+
+static int share(void *user, uint32_t client, int fd, struct cluster_clients_segment *out)
+{
+    const struct cluster_client_router *self = user;
+
+    return cluster_client_sharing_give(self->sharing, client, fd, out);
+}
+
+static void unshare(void *user, uint32_t client)
+{
+    const struct cluster_client_router *self = user;
+
+    cluster_client_sharing_take_back(self->sharing, client);
+}
+
+static void respond(void *user, uint64_t request, uint8_t type, const struct cluster_body *body)
+{
+    const struct cluster_client_router *self = user;
+
+    cluster_client_sharing_respond(self->sharing, request, type, body);
+}
+
+static int on_request(void *user, uint32_t client, uint64_t request, struct rapahub_bytes bytes)
+{
+    const struct cluster_client_router *self = user;
+
+    return self->clients
+               ? cluster_clients_request(self->clients, client, request, bytes)
+               : rapahub_fail(RAPAHUB_ECLOSED, "", "the node takes no more calls of clients");
+}
+
+static void on_given_up(void *user, uint64_t request)
+{
+    const struct cluster_client_router *self = user;
+
+    if (self->clients)
+        cluster_clients_give_up(self->clients, request);
+}
+
+static const struct cluster_client_sharing_hooks sharing_hooks = {on_request, on_given_up};
+
+static const struct cluster_clients_hooks hooks = {resolve, begin,   cancel, end_origin,
+                                                   share,   unshare, respond};
 
 /* ---- made and released ---- */
 
@@ -233,14 +278,23 @@ int cluster_client_router_create(const struct cluster_client_router_parts *parts
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the clients of a node");
     self->parts = *parts;
     how.hooks = &hooks;
+    how.shares = true;
     how.user = self;
     if (hub_id_map_create(CALLS_MAX, &self->calls) < 0)
         status = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the clients of a node");
+    if (status == 0)
+        status = cluster_client_sharing_create(parts->host, &sharing_hooks, self, &self->sharing);
     if (status == 0)
         status = cluster_clients_open(&how, &self->clients);
     if (status < 0)
         cluster_client_router_release(out);
     return status;
+}
+
+const struct cluster_client_counts *cluster_client_router_counts(
+    const struct cluster_client_router *self)
+{
+    return cluster_clients_counts(self->clients);
 }
 
 void cluster_client_router_close(struct cluster_client_router *self)
@@ -253,6 +307,7 @@ void cluster_client_router_release(struct cluster_client_router **self)
 {
     if (*self) {
         cluster_clients_release(&(*self)->clients);
+        cluster_client_sharing_release(&(*self)->sharing);
         hub_id_map_release(&(*self)->calls);
     }
     free(*self);

@@ -6,6 +6,7 @@
 #define CLUSTER_NODE_CLIENT_ROUTER_H
 
 #include "cluster/core/core.h"
+#include "cluster/node/base/client_counts.h"
 #include "cluster/node/base/event_queue.h"
 #include "cluster/node/calls/router.h"
 #include "cluster/node/services/services.h"
@@ -14,6 +15,7 @@ struct cluster_clients_options;
 struct cluster_client_router;
 
 struct cluster_client_router_parts { /* all live longer */
+    struct rapahub_host *host;
     const struct cluster_core *core;
     struct cluster_event_queue *events;
     struct cluster_router *router;
@@ -24,6 +26,10 @@ struct cluster_client_router_parts { /* all live longer */
 int cluster_client_router_create(const struct cluster_client_router_parts *parts,
                                  const struct cluster_clients_options *options,
                                  struct cluster_client_router **out);
+
+/* Returns what is counted of the clients until they are closed. */
+const struct cluster_client_counts *cluster_client_router_counts(
+    const struct cluster_client_router *self);
 
 /* Ends all connections. The ends of calls that are open are dropped. */
 void cluster_client_router_close(struct cluster_client_router *self);

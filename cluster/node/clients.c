@@ -11,7 +11,9 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/node/client_ends.h"
 #include "cluster/node/client_frames.h"
+#include "cluster/node/client_shared.h"
 #include "host/socket/listener.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -271,7 +273,7 @@ static void do_due(struct cluster_clients *clients)
             serve(client);
     }
     while ((origin = cluster_origins_expired(clients->origins, now_ns)))
-        cluster_client_frames_end_origin(clients, origin);
+        cluster_client_ends_origin(clients, origin);
 }
 
 int cluster_clients_dispatch(struct cluster_clients *clients)
@@ -298,6 +300,14 @@ int cluster_clients_dispatch(struct cluster_clients *clients)
 
 /* ---- ends ---- */
 
+/* Outside of a turn the socket is served at once, or a turn is due for that. */
+static void settle(struct cluster_client *client)
+{
+    cluster_client_links_flush(client);
+    if (client->state == CLUSTER_CLIENT_DOOMED || cluster_connection_due(client->connection) == 0)
+        cluster_client_links_arm(client->clients);
+}
+
 static bool end(struct cluster_clients *clients, uint64_t number, uint8_t type,
                 const struct cluster_clients_answer *answer)
 {
@@ -307,13 +317,34 @@ static bool end(struct cluster_clients *clients, uint64_t number, uint8_t type,
     if (!call || call->state != CLUSTER_ORIGIN_RUNNING)
         return false;
     client = call->origin->client;
-    cluster_client_frames_end(clients, call, type, answer);
+    cluster_client_ends_tell(clients, call, type, answer);
     if (client)
-        cluster_client_links_flush(client);
-    if (client &&
-        (client->state == CLUSTER_CLIENT_DOOMED || cluster_connection_due(client->connection) == 0))
-        cluster_client_links_arm(clients); /* a turn is due for it */
+        settle(client);
     return true;
+}
+
+int cluster_clients_request(struct cluster_clients *clients, uint32_t client, uint64_t request,
+                            struct rapahub_bytes bytes)
+{
+    struct cluster_client *from = &clients->all[client];
+    int r;
+
+    if (from->state != CLUSTER_CLIENT_SERVED || !from->shares)
+        return rapahub_fail(RAPAHUB_EACCES, "cluster.shared.request", "its client has gone");
+    r = cluster_client_shared_take(from, request, bytes);
+    if (r < 0) {
+        cluster_client_links_fail(from);
+        settle(from);
+    }
+    return r;
+}
+
+void cluster_clients_give_up(struct cluster_clients *clients, uint64_t request)
+{
+    struct cluster_origin_call *call = cluster_origins_find_request(clients->origins, request);
+
+    if (call)
+        cluster_origins_unbind(clients->origins, call);
 }
 
 bool cluster_clients_each(struct cluster_clients *clients, uint64_t number,
@@ -337,6 +368,11 @@ struct cluster_clients_figures cluster_clients_figures(const struct cluster_clie
                                             .calls = count.calls,
                                             .kept_bytes = count.kept,
                                             .refused = clients->refused};
+}
+
+const struct cluster_client_counts *cluster_clients_counts(const struct cluster_clients *clients)
+{
+    return &clients->counts;
 }
 
 void cluster_clients_broken(const struct cluster_clients *clients,

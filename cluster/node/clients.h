@@ -15,6 +15,7 @@
 
 #include <rapahub/control.h>
 
+#include "cluster/node/base/client_counts.h"
 #include "cluster/wire/body.h"
 #include "cluster/wire/frame.h"
 
@@ -36,6 +37,13 @@ struct cluster_clients_call {
 
 #define CLUSTER_CLIENTS_MEMBERS_MAX CLUSTER_CONTAINERS_MAX
 
+/* The segment that a client gets. */
+struct cluster_clients_segment {
+    int descriptors[2]; /* the segment, and the client's end of the doorbell: the receiver's */
+    uint32_t peer;
+    uint8_t waiting; /* enum rapahub_waiting */
+};
+
 /* Upwards, to who made the clients. A constant table. */
 struct cluster_clients_hooks {
     /* Says which containers a call goes to, each with its lineage, before it begins: it writes at
@@ -52,6 +60,13 @@ struct cluster_clients_hooks {
     void (*cancel)(void *user, uint64_t number);
     /* Nothing comes of this origin any more: see cluster_dedup_end_origin. */
     void (*origin_ended)(void *user, uint64_t origin);
+    /* Gives a client, which is connected by this socket, a segment instead of one that it had.
+     * RAPAHUB_EFULL and others: there is none for it, and it has none. */
+    int (*share)(void *user, uint32_t client, int fd, struct cluster_clients_segment *out);
+    /* The client has gone, and what it had with it. */
+    void (*unshare)(void *user, uint32_t client);
+    /* Answers a request of a client, which cluster_clients_request has taken. */
+    void (*respond)(void *user, uint64_t request, uint8_t type, const struct cluster_body *body);
 };
 
 struct cluster_clients_options {
@@ -61,6 +76,7 @@ struct cluster_clients_options {
     uint32_t node, boot;    /* this node's */
     const uint8_t *cluster; /* uuid, 16 bytes */
     uint64_t session;       /* this node's, told to each client */
+    bool shares;            /* clients may ask for shared memory: the last three hooks are there */
     size_t body_max;        /* bytes of a call or an answer; 0: 64 MiB + 64 KiB */
     const struct cluster_clients_hooks *hooks;
     void *user;
@@ -80,6 +96,15 @@ int cluster_clients_fd(const struct cluster_clients *clients);
 /* Serves the clients. A failure is one of the socket itself; what a client breaks ends only its own
  * connection. */
 int cluster_clients_dispatch(struct cluster_clients *clients);
+
+/* Takes a request that a client has made by its segment. The hook answers it once, perhaps before
+ * this returns, unless this fails: the client has broken a rule, and is dropped. */
+int cluster_clients_request(struct cluster_clients *clients, uint32_t client, uint64_t request,
+                            struct rapahub_bytes bytes);
+
+/* A request that was not answered has ended: its call goes on, and its end is told when the client
+ * asks for it by the socket. */
+void cluster_clients_give_up(struct cluster_clients *clients, uint64_t request);
 
 /* The end of a call, or of one of its containers. */
 struct cluster_clients_answer {
@@ -105,6 +130,9 @@ struct cluster_clients_figures {
     uint64_t refused;                     /* connections, since the start */
 };
 struct cluster_clients_figures cluster_clients_figures(const struct cluster_clients *clients);
+
+/* Returns what is counted as long as the clients are open. */
+const struct cluster_client_counts *cluster_clients_counts(const struct cluster_clients *clients);
 
 /* Visits the rules that clients have broken, and how often each was. */
 void cluster_clients_broken(const struct cluster_clients *clients,

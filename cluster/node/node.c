@@ -226,7 +226,8 @@ static int read_group(const char *text, char group[GROUP_SIZE], struct cluster_c
 static int make_clients(struct rapahub_node *node, const struct rapahub_node_options *options)
 {
     struct cluster_runner *runner = &node->runner;
-    const struct cluster_client_router_parts parts = {.core = runner->core,
+    const struct cluster_client_router_parts parts = {.host = node->host,
+                                                      .core = runner->core,
                                                       .events = runner->events,
                                                       .router = runner->router,
                                                       .services = runner->services};
@@ -240,7 +241,12 @@ static int make_clients(struct rapahub_node *node, const struct rapahub_node_opt
     if (status == 0 && options->group)
         status = read_group(options->group, group, &how);
     how.path = path;
-    return status == 0 ? cluster_client_router_create(&parts, &how, &runner->clients) : status;
+    if (status == 0)
+        status = cluster_client_router_create(&parts, &how, &runner->clients);
+    if (status == 0)
+        cluster_services_show_clients(runner->services,
+                                      cluster_client_router_counts(runner->clients));
+    return status;
 }
 
 static int make(struct rapahub_node *node, const struct rapahub_node_options *options)
@@ -364,6 +370,8 @@ static void end_work(struct rapahub_node *node)
     struct cluster_runner *runner = &node->runner;
 
     cluster_runner_end(runner); /* the core is told nothing more */
+    if (runner->services)
+        cluster_services_show_clients(runner->services, NULL);
     cluster_client_router_close(runner->clients);
     if (runner->services)
         cluster_services_close(runner->services);

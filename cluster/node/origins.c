@@ -22,7 +22,7 @@ struct cluster_origins {
     uint64_t secret; /* so that no client can fill one bucket */
     uint64_t numbers, due_ns;
     uint32_t calls;
-    struct hub_id_map *by_own;
+    struct hub_id_map *by_own, *by_request;
     struct cluster_origin_call **buckets;
 };
 
@@ -45,7 +45,8 @@ int cluster_origins_create(struct cluster_client_users *users, struct cluster_or
         origins->buckets = hub_memory_sparse(BUCKETS * sizeof(struct cluster_origin_call *));
     }
     if (!origins || !origins->buckets ||
-        hub_id_map_create(CLUSTER_ORIGINS_CALLS, &origins->by_own) < 0) {
+        hub_id_map_create(CLUSTER_ORIGINS_CALLS, &origins->by_own) < 0 ||
+        hub_id_map_create(CLUSTER_ORIGINS_REQUESTS, &origins->by_request) < 0) {
         cluster_origins_release(&origins);
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for clients");
     }
@@ -69,6 +70,7 @@ void cluster_origins_release(struct cluster_origins **origins)
         cluster_origins_close(gone, origin);
     }
     hub_id_map_release(&gone->by_own);
+    hub_id_map_release(&gone->by_request);
     hub_memory_free_sparse(gone->buckets, BUCKETS * sizeof(struct cluster_origin_call *));
     free(gone);
 }
@@ -258,6 +260,31 @@ int cluster_origins_add(struct cluster_origins *origins, struct cluster_origin *
     return 0;
 }
 
+int cluster_origins_bind(struct cluster_origins *origins, struct cluster_origin_call *call,
+                         uint64_t request)
+{
+    if (hub_id_map_put(origins->by_request, request, call) < 0)
+        return rapahub_fail(RAPAHUB_EBUSY, "cluster.client.bounds",
+                            "clients have %d calls by shared memory, as many as they may",
+                            CLUSTER_ORIGINS_REQUESTS);
+    call->shared = true;
+    call->request = request;
+    return 0;
+}
+
+void cluster_origins_unbind(struct cluster_origins *origins, struct cluster_origin_call *call)
+{
+    if (call->request != 0)
+        hub_id_map_remove(origins->by_request, call->request);
+    call->request = 0;
+}
+
+struct cluster_origin_call *cluster_origins_find_request(const struct cluster_origins *origins,
+                                                         uint64_t request)
+{
+    return hub_id_map_get(origins->by_request, request);
+}
+
 static uint64_t weight(const struct cluster_origin_end *end)
 {
     return sizeof *end + end->text_size + end->payload_size;
@@ -284,6 +311,7 @@ void cluster_origins_forget(struct cluster_origins *origins, struct cluster_orig
         at = &(*at)->next;
     *at = call->next;
     drop_ends(call);
+    cluster_origins_unbind(origins, call);
     hub_id_map_remove(origins->by_own, call->own);
     hub_list_remove(&call->of_origin);
     call->origin->calls_count--;
@@ -341,12 +369,15 @@ bool cluster_origins_keep(struct cluster_origin_call *call, uint8_t type,
     end->call = call;
     origin->kept += weight(end);
     hub_list_append(&call->ends, &end->of_call);
-    hub_list_append(&origin->unsent, &end->unsent);
+    hub_list_init(&end->unsent);
+    if (!call->shared)
+        hub_list_append(&origin->unsent, &end->unsent);
     return true;
 }
 
 void cluster_origins_send_again(struct cluster_origin_call *call)
 {
+    call->shared = false;
     HUB_LIST_EACH (&call->ends, link) {
         struct cluster_origin_end *end = HUB_LIST_ITEM(link, struct cluster_origin_end, of_call);
 

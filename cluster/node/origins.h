@@ -20,6 +20,7 @@
 #define CLUSTER_ORIGINS_CALLS_OF  4096                  /* in one */
 #define CLUSTER_ORIGINS_KEPT      (UINT64_C(8) << 20)   /* bytes; with more no new call is taken */
 #define CLUSTER_ORIGINS_KEPT_MOST (UINT64_C(128) << 20) /* with more an end is not kept */
+#define CLUSTER_ORIGINS_REQUESTS  16384                 /* calls by shared memory that are open */
 
 enum cluster_origin_call_state {
     CLUSTER_ORIGIN_TOLD,    /* the client is told where it goes */
@@ -49,8 +50,10 @@ struct cluster_origin_call {
     uint64_t own;    /* this node's number for it */
     uint64_t number; /* the client's */
     uint64_t pool, method;
-    uint32_t state;                      /* enum cluster_origin_call_state */
-    bool lost;                           /* an end could not be kept */
+    uint32_t state;   /* enum cluster_origin_call_state */
+    bool lost;        /* an end could not be kept */
+    bool shared;      /* it came by shared memory, and its end does not go by the socket */
+    uint64_t request; /* gets its end, if it is `shared`; 0: that was given up */
     struct cluster_body_member *members; /* that were told; NULL: none */
     uint32_t members_count;
     struct hub_list ends;
@@ -103,14 +106,26 @@ struct cluster_origin_call *cluster_origins_find_own(const struct cluster_origin
 int cluster_origins_add(struct cluster_origins *origins, struct cluster_origin *origin,
                         const struct cluster_clients_call *call, struct cluster_origin_call **out);
 
+/* The call came by shared memory, with this request, which is not 0. -EBUSY: too many did. */
+int cluster_origins_bind(struct cluster_origins *origins, struct cluster_origin_call *call,
+                         uint64_t request);
+
+/* The request has been answered, or is given up. */
+void cluster_origins_unbind(struct cluster_origins *origins, struct cluster_origin_call *call);
+
+/* Finds the call that came with a request, or NULL. */
+struct cluster_origin_call *cluster_origins_find_request(const struct cluster_origins *origins,
+                                                         uint64_t request);
+
 /* Forgets a call and its ends. */
 void cluster_origins_forget(struct cluster_origins *origins, struct cluster_origin_call *call);
 
-/* Keeps an end of a call, to be sent. False: there is no room, and the call is `lost`. */
+/* Keeps an end of a call, to be sent, unless the call is `shared`. False: there is no room, and the
+ * call is `lost`. */
 bool cluster_origins_keep(struct cluster_origin_call *call, uint8_t type,
                           const struct cluster_clients_answer *answer);
 
-/* All ends of the call are to be sent, once more. */
+/* All ends of the call are to be sent, once more, and by the socket. */
 void cluster_origins_send_again(struct cluster_origin_call *call);
 
 /* Returns the next end that is to be sent, or NULL. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cluster/wire/body.h"
+#include "cluster/wire/shared_call.h"
 #include "hub/base/crc32c.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -53,12 +54,39 @@ static void check_body(uint8_t type, const uint8_t *data, size_t size)
     free(second);
 }
 
+/* A call by shared memory: acknowledgements, the header, the body. */
+static void check_shared_call(const uint8_t *data, size_t size)
+{
+    struct cluster_shared_call call;
+    struct cluster_body body;
+    uint8_t type, *copy = malloc(size + 1);
+    size_t at = size > 0 ? 1 + 8 * (size_t)data[0] : 0;
+    uint32_t checksum;
+
+    FUZZ_HOLDS(copy != NULL);
+    if (size > 0)
+        memcpy(copy, data, size);
+    if (size > 0 && at + CLUSTER_FRAME_SIZE <= size) {
+        checksum = hub_crc32c(0, copy + at, CHECKED);
+        memcpy(copy + at + CHECKED, &checksum, sizeof checksum);
+    }
+    if (cluster_shared_call_read((struct rapahub_bytes){copy, size}, &call) == 0) {
+        FUZZ_HOLDS(call.acks_count <= CLUSTER_SHARED_CALL_ACKS);
+        walk(call.body.call.members);
+    }
+    if (cluster_shared_call_read_answer((struct rapahub_bytes){copy, size}, &type, &body) == 0 &&
+        type == CLUSTER_FRAME_RESOLVED)
+        walk(body.resolved.members);
+    free(copy);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t header[CLUSTER_FRAME_SIZE], written[CLUSTER_FRAME_SIZE];
     struct cluster_frame frame;
     uint32_t checksum;
 
+    check_shared_call(data, size);
     if (size < CHECKED)
         return 0;
     memcpy(header, data, CHECKED);

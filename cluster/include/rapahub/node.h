@@ -26,6 +26,10 @@ RAPAHUB_BEGIN_DECLS
 
 struct rapahub_node;
 
+/* Clients of this machine call by shared memory as long as the host has places for them: its option
+ * `admitted_max`, of which the node uses so many. Any others call by the socket. */
+#define RAPAHUB_NODE_CLIENTS_MAX 64
+
 /* Zero stands for the default that a comment names last. Texts are copied. Values that this library
  * does not know (`reserved`) are refused. */
 struct rapahub_node_options {

@@ -71,6 +71,10 @@ char *cluster_lists_status(const struct cluster_lists *lists)
                            cluster_local_containers_count(parts->locals));
     cluster_document_count(document.root, "serving", count_serving(parts, 0));
     cluster_document_count(document.root, "calls", cluster_send_figures(parts->send).calls);
+    if (lists->clients) {
+        cluster_document_count(document.root, "shared_memory_clients", lists->clients->shared);
+        cluster_document_count(document.root, "shared_memory_refused", lists->clients->unshared);
+    }
     return cluster_document_end(&document);
 }
 

@@ -11,6 +11,7 @@
 #include "cluster/core/core.h"
 #include "cluster/core/dispatch.h"
 #include "cluster/metastore/metastore.h"
+#include "cluster/node/base/client_counts.h"
 #include "cluster/node/base/pool_records.h"
 
 struct cluster_lists { /* their sources; all live longer */
@@ -19,6 +20,7 @@ struct cluster_lists { /* their sources; all live longer */
     const char *name; /* the node's */
     uint32_t node, boot;
     uint64_t session;
+    const struct cluster_client_counts *clients; /* NULL: there are none yet, or none any more */
 };
 
 /* Each returns a text to be freed; NULL with a diagnosis: RAPAHUB_ENOPOOL, RAPAHUB_ENOENT: there is

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include <rapahub/error.h>
-#include <rapahub/host.h>
 
 struct cluster_node_inquiries {
     const struct cluster_node_inquiries_hooks *hooks; /* NULL: the node has ended */
@@ -27,20 +26,18 @@ static void cancel(void *user, struct rapahub_request_id answer)
         inquiries->hooks->cancel(inquiries->user, answer);
 }
 
-int cluster_node_inquiries_make(struct rapahub_host *host, const char *const *methods,
-                                const struct cluster_node_inquiries_hooks *hooks, void *user,
+int cluster_node_inquiries_make(struct rapahub_host *host,
+                                const struct cluster_node_inquiries_offer *offer,
                                 struct cluster_node_inquiries **out)
 {
-    const struct rapahub_container_options options = {.id = {.pool = CLUSTER_NODE_INQUIRIES_POOL},
-                                                      .pool_name = "rapahub.node"};
     struct cluster_node_inquiries *made = malloc(sizeof *made);
-    const struct rapahub_inquiries inquiries = {methods, begin, cancel, made, free, {0}};
+    const struct rapahub_inquiries inquiries = {offer->methods, begin, cancel, made, free, {0}};
     int status;
 
     if (!made)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the services of a node");
-    *made = (struct cluster_node_inquiries){hooks, user};
-    status = rapahub_host_offer_inquiries(host, &options, &inquiries);
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for what a node offers");
+    *made = (struct cluster_node_inquiries){offer->hooks, offer->user};
+    status = rapahub_host_offer_inquiries(host, offer->container, &inquiries);
     if (status < 0)
         free(made);
     else

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_inquiries: the container `rapahub.node` of a host. The host keeps its services as long as it
+/* node_inquiries: the containers that a node offers in its host. The host keeps them as long as it
  * lasts, and a node may end before: from then on they refuse. On the thread that owns the host.
  */
 #ifndef CLUSTER_NODE_SERVICES_NODE_INQUIRIES_H
 #define CLUSTER_NODE_SERVICES_NODE_INQUIRIES_H
 
+#include <rapahub/host.h>
 #include <rapahub/route.h>
-
-#define CLUSTER_NODE_INQUIRIES_POOL ((struct rapahub_pool_id){UINT32_MAX, 16})
 
 struct cluster_node_inquiries;
 
@@ -17,10 +16,17 @@ struct cluster_node_inquiries_hooks {
     void (*cancel)(void *user, struct rapahub_request_id answer);
 };
 
-/* Makes the container with these methods, ended by NULL; it is freed with the host. RAPAHUB_EEXIST:
- * the host has, or had, a node. */
-int cluster_node_inquiries_make(struct rapahub_host *host, const char *const *methods,
-                                const struct cluster_node_inquiries_hooks *hooks, void *user,
+/* An offer of a node. */
+struct cluster_node_inquiries_offer {
+    const struct rapahub_container_options *container;
+    const char *const *methods; /* ended by NULL */
+    const struct cluster_node_inquiries_hooks *hooks;
+    void *user;
+};
+
+/* Makes the container; it is freed with the host. RAPAHUB_EEXIST: the host has, or had, a node. */
+int cluster_node_inquiries_make(struct rapahub_host *host,
+                                const struct cluster_node_inquiries_offer *offer,
                                 struct cluster_node_inquiries **out);
 
 /* From now on it refuses: RAPAHUB_ECLOSED. NULL, and a second time, are ignored. */

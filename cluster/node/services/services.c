@@ -338,7 +338,10 @@ static const struct cluster_node_inquiries_hooks hooks = {on_question, on_cancel
 int cluster_services_create(const struct cluster_services_parts *parts,
                             struct cluster_services **out)
 {
+    static const struct rapahub_container_options container = {.id = {.pool = {UINT32_MAX, 16}},
+                                                               .pool_name = "rapahub.node"};
     struct cluster_services *services = calloc(1, sizeof *services);
+    const struct cluster_node_inquiries_offer offer = {&container, signatures, &hooks, services};
     int status;
 
     *out = services;
@@ -354,8 +357,7 @@ int cluster_services_create(const struct cluster_services_parts *parts,
     if (status == 0)
         status = cluster_inspections_create(parts->host, &services->asking.inspections);
     if (status == 0)
-        status = cluster_node_inquiries_make(parts->host, signatures, &hooks, services,
-                                             &services->inquiries);
+        status = cluster_node_inquiries_make(parts->host, &offer, &services->inquiries);
     if (status < 0)
         cluster_services_release(out);
     return status;
@@ -364,6 +366,12 @@ int cluster_services_create(const struct cluster_services_parts *parts,
 static void end_asker(struct cluster_services *services, struct cluster_asker *asker)
 {
     cluster_askers_fail(services->asking.askers, asker, RAPAHUB_ECLOSED, "the node stops");
+}
+
+void cluster_services_show_clients(struct cluster_services *services,
+                                   const struct cluster_client_counts *clients)
+{
+    services->asking.lists.clients = clients;
 }
 
 void cluster_services_close(struct cluster_services *services)

@@ -29,6 +29,11 @@ struct cluster_services_parts { /* all live longer */
 int cluster_services_create(const struct cluster_services_parts *parts,
                             struct cluster_services **out);
 
+/* The status says this of the clients of the node from here on; NULL: nothing. It stays the
+ * caller's. */
+void cluster_services_show_clients(struct cluster_services *services,
+                                   const struct cluster_client_counts *clients);
+
 /* All who wait get RAPAHUB_ECLOSED, and so do those who come later. */
 void cluster_services_close(struct cluster_services *services);
 void cluster_services_release(struct cluster_services **services);

@@ -172,8 +172,9 @@ FAKE void fake_origin_ended(void *user, uint64_t origin)
     hub_add(&node->ended, 1);
 }
 
-static const struct cluster_clients_hooks fake_hooks = {fake_resolve, fake_call, fake_cancel,
-                                                        fake_origin_ended};
+/* It gives no shared memory. */
+static const struct cluster_clients_hooks fake_hooks = {
+    fake_resolve, fake_call, fake_cancel, fake_origin_ended, NULL, NULL, NULL};
 
 FAKE void fake_answer_late(struct fake_node *node, bool all)
 {

@@ -4,6 +4,7 @@
 #ifndef TESTS_UNIT_CLUSTER_NODE_CLIENT_END_H
 #define TESTS_UNIT_CLUSTER_NODE_CLIENT_END_H
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,14 +53,23 @@ struct node {
     struct cluster_body_call body;
     uint32_t first_member;
     uint64_t first_lineage, last_cancelled, last_ended;
+    int refuse_share; /* what is returned for the next segment; 0: there is one */
+    unsigned shares, unshares, responses;
+    uint32_t shared_client;
+    uint64_t responded;         /* the last request */
+    uint8_t response_type;      /* and its answer: */
+    struct cluster_body answer; /* only its numbers */
+    struct cluster_body_member answer_member;
+    size_t answer_size;
 };
 
 /* A program that is a client. */
 struct program {
     struct hub_closer *closer;
     struct cluster_connection *connection;
-    unsigned helloed, results, each, nacks, resolved, closes;
-    int over; /* what dispatch returned when it was over */
+    unsigned helloed, results, each, nacks, resolved, closes, shared;
+    int descriptors[2]; /* that came with a SHARED */
+    int over;           /* what dispatch returned when it was over */
     struct cluster_frame frame;
     struct cluster_body body; /* of the last frame; only its numbers */
     char text[256];
@@ -114,8 +124,45 @@ HERE void on_origin_ended(void *user, uint64_t origin)
     node->last_ended = origin;
 }
 
-static const struct cluster_clients_hooks node_hooks = {on_resolve, on_call, on_cancel,
-                                                        on_origin_ended};
+/* The descriptors are those of a pipe. */
+HERE int on_share(void *user, uint32_t client, int fd, struct cluster_clients_segment *out)
+{
+    struct node *node = user;
+
+    assert_true(fd >= 0);
+    if (node->refuse_share < 0)
+        return rapahub_fail(node->refuse_share, "", "no segment is left");
+    node->shares++;
+    node->shared_client = client;
+    *out = (struct cluster_clients_segment){.peer = 7, .waiting = 2};
+    assert_int_equal(pipe2(out->descriptors, O_CLOEXEC), 0);
+    return 0;
+}
+
+HERE void on_unshare(void *user, uint32_t client)
+{
+    struct node *node = user;
+
+    assert_int_equal(client, node->shared_client);
+    node->unshares++;
+}
+
+HERE void on_respond(void *user, uint64_t request, uint8_t type, const struct cluster_body *body)
+{
+    struct node *node = user;
+
+    node->responses++;
+    node->responded = request;
+    node->response_type = type;
+    node->answer = *body;
+    if (type == CLUSTER_FRAME_RESULT)
+        node->answer_size = body->result.payload.size;
+    if (type == CLUSTER_FRAME_RESOLVED)
+        node->answer_member = *(const struct cluster_body_member *)body->resolved.members.of;
+}
+
+static const struct cluster_clients_hooks node_hooks = {
+    on_resolve, on_call, on_cancel, on_origin_ended, on_share, on_unshare, on_respond};
 static const uint8_t uuid[CLUSTER_BODY_UUID] = "0123456789abcde";
 
 HERE int set_up(void **state)
@@ -133,6 +180,7 @@ HERE int set_up(void **state)
                                                .boot = 2,
                                                .cluster = uuid,
                                                .session = SESSION,
+                                               .shares = true,
                                                .hooks = &node_hooks,
                                                .user = node};
     assert_int_equal(cluster_clients_open(&options, &node->clients), 0);
@@ -182,6 +230,9 @@ HERE int note(void *user, const struct cluster_frame *frame, const struct cluste
     program->nacks += frame->type == CLUSTER_FRAME_NACK;
     program->resolved += frame->type == CLUSTER_FRAME_RESOLVED;
     program->closes += frame->type == CLUSTER_FRAME_CLOSE;
+    program->shared += frame->type == CLUSTER_FRAME_SHARED;
+    if (frame->type == CLUSTER_FRAME_SHARED && body->shared.status == 0)
+        assert_true(cluster_connection_take_descriptors(program->connection, program->descriptors));
     if (frame->type == CLUSTER_FRAME_RESULT || frame->type == CLUSTER_FRAME_EACH) {
         text = body->result.text;
         program->payload_size = body->result.payload.size;
@@ -212,7 +263,7 @@ HERE int connect_fd(const struct node *node)
 
 HERE void connect_program(struct node *node, struct program *program)
 {
-    struct cluster_connection_options options = {.body_max = 80u << 20};
+    struct cluster_connection_options options = {.body_max = 80u << 20, .descriptors = true};
 
     *program = (struct program){.over = 0};
     assert_int_equal(hub_closer_create(&program->closer), 0);

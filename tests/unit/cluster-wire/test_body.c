@@ -56,7 +56,10 @@ static const struct cluster_body hello = {.hello = {.protocol_least = 1,
                                  resolved = {.resolved = {{.of = members, .count = 2}}},
                                  open = {.bulk_open = {15, true}},
                                  reset = {.bulk_reset = {RAPAHUB_ERESET}},
-                                 share = {.share = {1 << 20}};
+                                 share = {.share = {1 << 20}},
+                                 shared = {.shared = {.peer = 255, .waiting = 3}},
+                                 unshared = {
+                                     .shared = {.status = RAPAHUB_EFULL, .text = TEXT("no place")}};
 
 static const struct {
     uint8_t type;
@@ -68,6 +71,7 @@ static const struct {
     {CLUSTER_FRAME_NACK, &nack},     {CLUSTER_FRAME_RESOLVED, &resolved},
     {CLUSTER_FRAME_EACH, &result},   {CLUSTER_FRAME_BULK_OPEN, &open},
     {CLUSTER_FRAME_SHARE, &share},   {CLUSTER_FRAME_BULK_RESET, &reset},
+    {CLUSTER_FRAME_SHARED, &shared}, {CLUSTER_FRAME_SHARED, &unshared},
 };
 #define BODIES (sizeof bodies / sizeof *bodies)
 
@@ -88,6 +92,20 @@ static int put(uint8_t type, const struct cluster_body *body)
 
     hub_writer_count(&writer);
     return cluster_body_put(&writer, type, body);
+}
+
+/* r[verify cluster.client.shared] */
+static void a_segment_that_can_be_none_is_refused(void **state)
+{
+    static const struct cluster_body wrong[] = {{.shared = {.peer = 0}},
+                                                {.shared = {.peer = 256}},
+                                                {.shared = {.status = 1, .peer = 1}},
+                                                {.shared = {.status = -1, .peer = 1}},
+                                                {.shared = {.peer = 1, .waiting = 4}}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(put(CLUSTER_FRAME_SHARED, &wrong[i]), RAPAHUB_EINVAL);
 }
 
 /* r[verify cluster.wire.strict] */
@@ -300,6 +318,7 @@ static void an_answer_that_no_node_gives_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_segment_that_can_be_none_is_refused),
         cmocka_unit_test(a_body_of_each_type_is_read_and_written_again_the_same),
         cmocka_unit_test(a_call_keeps_all_that_it_says),
         cmocka_unit_test(a_body_that_is_cut_or_longer_is_refused),
