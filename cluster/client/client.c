@@ -6,6 +6,7 @@
 #include <rapahub/error.h>
 
 #include "cluster/client/client_loop.h"
+#include "cluster/client/shm_call.h"
 #include "cluster/client/thread_results.h"
 #include "cluster/link/orders.h"
 #include "hub/base/clock.h"
@@ -31,9 +32,9 @@ static uint64_t or_default(uint64_t value, uint64_t otherwise)
 static int init(struct rapahub_client *client, const struct rapahub_client_options *options)
 {
     if ((unsigned)options->transport > RAPAHUB_CLIENT_SHARED_MEMORY)
-        return rapahub_fail(RAPAHUB_EINVAL, "", "there is no transport %d", (int)options->transport);
-    if (options->transport == RAPAHUB_CLIENT_SHARED_MEMORY)
-        return rapahub_fail(RAPAHUB_ENOTSUP, "", "this node gives no shared memory");
+        return rapahub_fail(RAPAHUB_EINVAL, "", "there is no transport %d",
+                            (int)options->transport);
+    client->loop.wanted = options->transport;
     client->call_timeout_ns = or_default(options->call_timeout_ns, TIMEOUT_DEFAULT);
     client->loop.retry_ns = or_default(options->retry_ns, RETRY_DEFAULT);
     if (client->loop.retry_ns > CLUSTER_BODY_RETRY_MAX)
@@ -79,11 +80,10 @@ void rapahub_client_close(struct rapahub_client *client)
     free(client);
 }
 
-enum rapahub_client_transport
-rapahub_client_current_transport(const struct rapahub_client *client)
+enum rapahub_client_transport rapahub_client_current_transport(const struct rapahub_client *client)
 {
-    (void)client;
-    return RAPAHUB_CLIENT_SOCKET;
+    return hub_observe(&client->loop.shares) != 0 ? RAPAHUB_CLIENT_SHARED_MEMORY
+                                                  : RAPAHUB_CLIENT_SOCKET;
 }
 
 /* ---- calls ---- */
@@ -170,6 +170,28 @@ static int take_result(struct cluster_thread_result *thread, struct cluster_clie
     return cluster_typed_call_result(&call->typed, call->end.payload, &thread->moved, result);
 }
 
+/* After a failure the call is gone. */
+static int carry_out(struct rapahub_client *client, struct cluster_thread_result *thread,
+                     struct cluster_client_call *call)
+{
+    struct cluster_client_loop *loop = &client->loop;
+    int r = 0;
+
+    switch (cluster_shm_call_run(&loop->calls, call, loop->origin, &thread->answer, &call->end)) {
+    case CLUSTER_SHM_CALL_ENDED:
+        cluster_client_call_drop(call); /* it is in no table */
+        return 0;
+    case CLUSTER_SHM_CALL_LEFT:
+        cluster_client_loop_wake(loop);
+        break;
+    default:
+        r = submit(client, call, true, NULL);
+    }
+    if (r == 0)
+        wait_for(call);
+    return r;
+}
+
 int rapahub_client_call(struct rapahub_client *client, const struct rapahub_call *call,
                         void *result)
 {
@@ -188,10 +210,9 @@ int rapahub_client_call(struct rapahub_client *client, const struct rapahub_call
         cluster_client_call_drop(made);
         return RAPAHUB_ENOMEM;
     }
-    r = submit(client, made, true, NULL);
+    r = carry_out(client, thread, made);
     if (r < 0)
         return r;
-    wait_for(made);
     r = take_result(thread, made, result);
     cluster_client_call_drop(made);
     return r;

@@ -27,6 +27,7 @@ struct cluster_client_call *cluster_client_call_make(const struct rapahub_call *
         rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call");
         return NULL;
     }
+    hub_list_init(&made->age);
     hub_list_init(&made->open);
     hub_list_init(&made->waiting);
     hub_list_init(&made->cancelled);
@@ -40,12 +41,29 @@ struct cluster_client_call *cluster_client_call_make(const struct rapahub_call *
     return made;
 }
 
+void cluster_client_call_aim(struct cluster_client_call *call,
+                             const struct cluster_body_member *member)
+{
+    cluster_client_call_unaim(call);
+    call->members.one = *member;
+    call->members.list = &call->members.one;
+    call->members.count = 1;
+}
+
+void cluster_client_call_unaim(struct cluster_client_call *call)
+{
+    if (call->members.list != &call->members.one)
+        free(call->members.list);
+    call->members.list = NULL;
+    call->members.count = 0;
+}
+
 void cluster_client_call_drop(struct cluster_client_call *call)
 {
     if (hub_add(&call->holders, UINT32_MAX) != 1)
         return;
     cluster_typed_call_fini(&call->typed);
-    free(call->members.list);
+    cluster_client_call_unaim(call);
     free(call->members.done);
     free(call->end_memory);
     free(call);

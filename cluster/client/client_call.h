@@ -36,18 +36,21 @@ struct cluster_client_end {
 
 /* Which containers a call goes to, as its node said. */
 struct cluster_client_members {
-    uint32_t count; /* 0: not known */
-    struct cluster_body_member *list;
+    uint32_t count;                   /* 0: not known */
+    struct cluster_body_member *list; /* is `one`, or on the heap */
+    struct cluster_body_member one;
     uint8_t *done; /* a bit for each replica whose end has come; NULL: none has */
 };
 
 struct cluster_client_call {
-    struct hub_list open, waiting, cancelled; /* in the lists of client_calls.h */
-    struct hub_a32 holders;                   /* a thread that waits, and the table */
+    struct hub_list age, open, waiting, cancelled; /* in the lists of client_calls.h */
+    struct hub_a32 holders;                        /* a thread that waits, and the table */
     uint64_t number;
     uint32_t state;    /* enum cluster_client_call_state */
-    bool maybe;        /* a connection was lost on which it had been sent */
+    bool maybe;        /* it was sent by a way that is lost: it may have been admitted */
+    bool is_taken;     /* it is in the lists of the client's thread */
     bool is_cancelled; /* and its number is in the list of the cancelled */
+    bool is_there;     /* it was sent by shared memory, and the node may have it */
     struct cluster_typed_call typed;
     uint64_t pool;
     uint32_t container;
@@ -76,6 +79,13 @@ void cluster_client_call_write(const struct cluster_client_call *call, uint64_t 
 /* Notes where the call goes, once. RAPAHUB_EPROTOCOL: nowhere; -ENOMEM. */
 int cluster_client_call_resolve(struct cluster_client_call *call,
                                 const struct cluster_body_resolved *resolved);
+
+/* The call goes to this container, as its node said or may have said. */
+void cluster_client_call_aim(struct cluster_client_call *call,
+                             const struct cluster_body_member *member);
+
+/* It is not known any more where the call goes. It was not admitted. */
+void cluster_client_call_unaim(struct cluster_client_call *call);
 
 /* Tells of the end of a container, unless it was told before. */
 int cluster_client_call_each(struct cluster_client_call *call, const struct cluster_frame *frame,

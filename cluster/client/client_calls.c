@@ -14,6 +14,7 @@ int cluster_client_calls_init(struct cluster_client_calls *calls)
 {
     *calls = (struct cluster_client_calls){.due_ns = HUB_NEVER};
     hub_mutex_init(&calls->lock, HUB_MUTEX_CLIENT);
+    hub_list_init(&calls->by_age);
     hub_list_init(&calls->inbox);
     hub_list_init(&calls->cancels);
     hub_list_init(&calls->open);
@@ -23,7 +24,7 @@ int cluster_client_calls_init(struct cluster_client_calls *calls)
 
 void cluster_client_calls_fini(struct cluster_client_calls *calls)
 {
-    CHECK(calls->count == 0);
+    CHECK(calls->count == 0 && !calls->shm);
     hub_id_map_release(&calls->by_number);
     hub_mutex_fini(&calls->lock);
 }
@@ -45,10 +46,10 @@ static int check_room(const struct cluster_client_calls *calls,
     return 0;
 }
 
-static int add(struct cluster_client_calls *calls, struct cluster_client_call *call)
+/* Gives the call its number. */
+static int enter(struct cluster_client_calls *calls, struct cluster_client_call *call)
     REQUIRES(calls->lock)
 {
-    bool wake = hub_list_empty(&calls->inbox);
     int r = check_room(calls, call);
 
     if (r < 0)
@@ -60,6 +61,28 @@ static int add(struct cluster_client_calls *calls, struct cluster_client_call *c
     calls->numbers++;
     calls->count++;
     calls->bytes += call->typed.size;
+    hub_list_append(&calls->by_age, &call->age);
+    return 0;
+}
+
+static void leave(struct cluster_client_calls *calls, struct cluster_client_call *call)
+    REQUIRES(calls->lock)
+{
+    hub_list_remove(&call->age);
+    hub_list_remove(&call->cancelled);
+    hub_id_map_remove(calls->by_number, call->number);
+    calls->count--;
+    calls->bytes -= call->typed.size;
+}
+
+static int add(struct cluster_client_calls *calls, struct cluster_client_call *call)
+    REQUIRES(calls->lock)
+{
+    bool wake = hub_list_empty(&calls->inbox);
+    int r = enter(calls, call);
+
+    if (r < 0)
+        return r;
     hub_list_append(&calls->inbox, &call->open);
     return wake ? 1 : 0;
 }
@@ -90,6 +113,105 @@ bool cluster_client_calls_cancel(struct cluster_client_calls *calls, uint64_t nu
     }
     hub_mutex_unlock(&calls->lock);
     return asked;
+}
+
+/* ---- calls by shared memory ---- */
+
+static uint64_t done_below(const struct cluster_client_calls *calls) REQUIRES(calls->lock)
+{
+    return hub_list_empty(&calls->by_age) ? calls->numbers + 1
+                                          : CALL_OF(calls->by_age.next, age)->number;
+}
+
+/* The number below which all have ended says the same of those below it. */
+static void take_acks(struct cluster_client_calls *calls, struct cluster_shared_call *out)
+    REQUIRES(calls->lock)
+{
+    uint32_t i = calls->acks_count;
+
+    while (i > 0 && out->acks_count < CLUSTER_SHARED_CALL_ACKS)
+        if (calls->acks[--i] >= out->body.call.done_below)
+            out->acks[out->acks_count++] = calls->acks[i];
+    calls->acks_count = i;
+}
+
+static int begin(struct cluster_client_calls *calls, struct cluster_client_call *call,
+                 struct cluster_shared_call *out) REQUIRES(calls->lock)
+{
+    struct cluster_body_member member;
+    int r = enter(calls, call);
+
+    if (r < 0)
+        return r;
+    if (cluster_member_cache_find(&calls->members, call->pool, call->container, &call->query,
+                                  &member))
+        cluster_client_call_aim(call, &member);
+    out->body.call.done_below = done_below(calls);
+    out->acks_count = 0;
+    if (calls->acks_count > 0)
+        take_acks(calls, out);
+    cluster_shm_transport_hold(calls->shm);
+    return 0;
+}
+
+struct cluster_shm_transport *cluster_client_calls_begin(struct cluster_client_calls *calls,
+                                                         struct cluster_client_call *call,
+                                                         struct cluster_shared_call *out)
+{
+    struct cluster_shm_transport *shm;
+
+    hub_mutex_lock(&calls->lock);
+    shm = calls->shm;
+    if (shm && begin(calls, call, out) < 0)
+        shm = NULL; /* it is refused once more, when it is to go by the socket */
+    hub_mutex_unlock(&calls->lock);
+    return shm;
+}
+
+void cluster_client_calls_aim(struct cluster_client_calls *calls, struct cluster_client_call *call,
+                              const struct cluster_body_member *member)
+{
+    cluster_client_call_aim(call, member);
+    hub_mutex_lock(&calls->lock);
+    cluster_member_cache_put(&calls->members, call->pool, call->container, &call->query, member);
+    hub_mutex_unlock(&calls->lock);
+}
+
+void cluster_client_calls_finish(struct cluster_client_calls *calls,
+                                 struct cluster_client_call *call)
+{
+    hub_mutex_lock(&calls->lock);
+    leave(calls, call);
+    if (calls->acks_count < CLUSTER_CLIENT_CALLS_ACKS)
+        calls->acks[calls->acks_count++] = call->number;
+    hub_mutex_unlock(&calls->lock);
+}
+
+void cluster_client_calls_hand_over(struct cluster_client_calls *calls,
+                                    struct cluster_client_call *call)
+{
+    hub_mutex_lock(&calls->lock);
+    hub_list_append(&calls->inbox, &call->open);
+    hub_mutex_unlock(&calls->lock);
+}
+
+struct cluster_shm_transport *cluster_client_calls_use(struct cluster_client_calls *calls,
+                                                       struct cluster_shm_transport *shm)
+{
+    struct cluster_shm_transport *before;
+
+    hub_mutex_lock(&calls->lock);
+    before = calls->shm;
+    calls->shm = shm;
+    calls->acks_count = 0; /* the node learns of these by the next calls */
+    hub_mutex_unlock(&calls->lock);
+    return before;
+}
+
+/* Only the client's thread sets it. */
+bool cluster_client_calls_is_cut_off(const struct cluster_client_calls *calls)
+{
+    return calls->shm && cluster_shm_transport_is_over(calls->shm);
 }
 
 void cluster_client_calls_close(struct cluster_client_calls *calls)
@@ -136,22 +258,43 @@ static void find_before(const struct cluster_client_calls *calls, struct cluster
     }
 }
 
+/* Puts a call into the list of those that wait, at its place by its number: mostly the last one. */
+static void insert(struct cluster_client_calls *calls, struct cluster_client_call *call)
+{
+    struct hub_list *before = calls->waiting.previous;
+
+    while (before != &calls->waiting && CALL_OF(before, waiting)->number > call->number)
+        before = before->previous;
+    hub_list_append(before->next, &call->waiting);
+}
+
+/* A call that was handed over is older than the last ones. */
+static void insert_open(struct cluster_client_calls *calls, struct cluster_client_call *call)
+{
+    struct hub_list *before = calls->open.previous;
+
+    while (before != &calls->open && CALL_OF(before, open)->number > call->number)
+        before = before->previous;
+    hub_list_append(before->next, &call->open);
+}
+
 void cluster_client_calls_take(struct cluster_client_calls *calls)
 {
     struct hub_list added, *link;
 
     hub_list_init(&added);
     hub_mutex_lock(&calls->lock);
-    while ((link = hub_list_pop(&calls->inbox)))
+    while ((link = hub_list_pop(&calls->inbox))) {
+        CALL_OF(link, open)->is_taken = true;
         hub_list_append(&added, link);
+    }
     hub_mutex_unlock(&calls->lock);
     while ((link = hub_list_pop(&added))) {
         struct cluster_client_call *call = CALL_OF(link, open);
 
         find_before(calls, call);
-        hub_list_append(&calls->open, &call->open);
-        hub_list_append(&calls->waiting, &call->waiting);
-        calls->taken = call->number;
+        insert_open(calls, call);
+        insert(calls, call);
         if (call->deadline_ns < calls->due_ns)
             calls->due_ns = call->deadline_ns;
     }
@@ -164,7 +307,7 @@ struct cluster_client_call *cluster_client_calls_cancelled(struct cluster_client
 
     hub_mutex_lock(&calls->lock);
     HUB_LIST_EACH (&calls->cancels, link) {
-        if (CALL_OF(link, cancelled)->number > calls->taken)
+        if (!CALL_OF(link, cancelled)->is_taken)
             continue;
         call = CALL_OF(link, cancelled);
         hub_list_remove(link);
@@ -177,19 +320,24 @@ struct cluster_client_call *cluster_client_calls_cancelled(struct cluster_client
 struct cluster_client_call *cluster_client_calls_find(struct cluster_client_calls *calls,
                                                       uint64_t number)
 {
-    struct cluster_client_call *call = NULL;
+    struct cluster_client_call *call;
 
     hub_mutex_lock(&calls->lock);
-    if (number <= calls->taken)
-        call = hub_id_map_get(calls->by_number, number);
+    call = hub_id_map_get(calls->by_number, number);
+    if (call && !call->is_taken)
+        call = NULL;
     hub_mutex_unlock(&calls->lock);
     return call;
 }
 
-uint64_t cluster_client_calls_done_below(const struct cluster_client_calls *calls)
+uint64_t cluster_client_calls_done_below(struct cluster_client_calls *calls)
 {
-    return hub_list_empty(&calls->open) ? calls->taken + 1
-                                        : CALL_OF(calls->open.next, open)->number;
+    uint64_t below;
+
+    hub_mutex_lock(&calls->lock);
+    below = done_below(calls);
+    hub_mutex_unlock(&calls->lock);
+    return below;
 }
 
 static void move(struct cluster_client_call *call, uint32_t to)
@@ -203,16 +351,6 @@ void cluster_client_calls_note_sent(struct cluster_client_calls *calls,
     move(call, CLUSTER_CLIENT_CALL_SENT);
     hub_list_remove(&call->waiting);
     calls->sent++;
-}
-
-/* Puts a call into the list of those that wait, at its place by its number. */
-static void insert(struct cluster_client_calls *calls, struct cluster_client_call *call)
-{
-    struct hub_list *after = &calls->waiting;
-
-    while (after->next != &calls->waiting && CALL_OF(after->next, waiting)->number < call->number)
-        after = after->next;
-    hub_list_append(after->next, &call->waiting);
 }
 
 void cluster_client_calls_delay(struct cluster_client_calls *calls,
@@ -253,10 +391,7 @@ void cluster_client_calls_end(struct cluster_client_calls *calls, struct cluster
     hub_list_remove(&call->open);
     hub_list_remove(&call->waiting);
     hub_mutex_lock(&calls->lock);
-    hub_list_remove(&call->cancelled);
-    hub_id_map_remove(calls->by_number, call->number);
-    calls->count--;
-    calls->bytes -= call->typed.size;
+    leave(calls, call);
     hub_mutex_unlock(&calls->lock);
     cluster_client_call_end(call, end);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client_calls: the open calls of a client, by their numbers. Any thread adds a call, or asks for
- * its end; all else is done by the client's thread, which takes what was added into its lists.
+ * its end; all else is done by the client's thread, which takes what was added into its lists. A
+ * call by shared memory is its own thread's, from its begin to its end, or until that hands it over
+ * to the client's thread.
  */
 #ifndef CLUSTER_CLIENT_CLIENT_CALLS_H
 #define CLUSTER_CLIENT_CLIENT_CALLS_H
@@ -9,6 +11,9 @@
 #include <stdint.h>
 
 #include "cluster/client/client_call.h"
+#include "cluster/client/member_cache.h"
+#include "cluster/client/shm_transport.h"
+#include "cluster/wire/shared_call.h"
 #include "hub/base/id_map.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
@@ -16,6 +21,7 @@
 #define CLUSTER_CLIENT_CALLS_MAX   65536
 #define CLUSTER_CLIENT_CALLS_BYTES (UINT64_C(64) << 20) /* arguments of open calls */
 #define CLUSTER_CLIENT_CALLS_SENT  2048                 /* that the node has at once */
+#define CLUSTER_CLIENT_CALLS_ACKS  HUB_CALLS_MAX /* calls by shared memory to be acknowledged */
 
 struct cluster_client_calls {
     struct hub_mutex lock;
@@ -25,11 +31,14 @@ struct cluster_client_calls {
     uint64_t bytes;   /* their arguments */
     uint32_t count;
     struct hub_id_map *by_number;
-    struct hub_list inbox, cancels;
+    struct hub_list by_age, inbox, cancels; /* by_age: all, by rising numbers */
+    struct cluster_shm_transport *shm;      /* NULL: calls go by the socket */
+    struct cluster_member_cache members;
+    uint32_t acks_count; /* of calls that ended by shared memory */
+    uint64_t acks[CLUSTER_CLIENT_CALLS_ACKS];
     /* the client's thread alone */
     struct hub_list open, waiting; /* both by rising numbers */
     uint32_t sent;
-    uint64_t taken;  /* the last number that came out of the inbox */
     uint64_t due_ns; /* no call ends by its time before */
 };
 
@@ -44,6 +53,34 @@ int cluster_client_calls_add(struct cluster_client_calls *calls, struct cluster_
 
 /* Asks for the end of a call. Returns whether to wake the thread. Any thread. */
 bool cluster_client_calls_cancel(struct cluster_client_calls *calls, uint64_t number);
+
+/* ---- calls by shared memory; any thread ---- */
+
+/* Begins a call: it gets its number, and is described in *out but for its time. Returns the
+ * transport, which the caller holds from here on; NULL: there is none, or no more calls may be
+ * open. */
+struct cluster_shm_transport *cluster_client_calls_begin(struct cluster_client_calls *calls,
+                                                         struct cluster_client_call *call,
+                                                         struct cluster_shared_call *out);
+
+/* The node has said where the call goes. */
+void cluster_client_calls_aim(struct cluster_client_calls *calls, struct cluster_client_call *call,
+                              const struct cluster_body_member *member);
+
+/* The call has ended by an answer, which is to be acknowledged. Only its caller has it then. */
+void cluster_client_calls_finish(struct cluster_client_calls *calls,
+                                 struct cluster_client_call *call);
+
+/* From here on the call is the client's thread's, which is to be woken. */
+void cluster_client_calls_hand_over(struct cluster_client_calls *calls,
+                                    struct cluster_client_call *call);
+
+/* Sets the transport. Returns the one before. The client's thread. */
+struct cluster_shm_transport *cluster_client_calls_use(struct cluster_client_calls *calls,
+                                                       struct cluster_shm_transport *shm);
+
+/* Says whether there is a transport that has come to its end. The client's thread. */
+bool cluster_client_calls_is_cut_off(const struct cluster_client_calls *calls);
 
 /* No call is added from now on. Any thread. */
 void cluster_client_calls_close(struct cluster_client_calls *calls);
@@ -62,7 +99,7 @@ struct cluster_client_call *cluster_client_calls_find(struct cluster_client_call
                                                       uint64_t number);
 
 /* Returns the number below which all calls have ended. */
-uint64_t cluster_client_calls_done_below(const struct cluster_client_calls *calls);
+uint64_t cluster_client_calls_done_below(struct cluster_client_calls *calls);
 
 void cluster_client_calls_note_sent(struct cluster_client_calls *calls,
                                     struct cluster_client_call *call);

@@ -7,6 +7,7 @@
 #include <rapahub/error.h>
 #include <rapahub/log.h>
 
+#include "cluster/client/shm_setup.h"
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/base/own.h"
@@ -39,11 +40,26 @@ static void set_opened(struct cluster_client_loop *loop, uint32_t opened)
     hub_futex_wake_private(&loop->opened);
 }
 
+/* The first connection is there when it is known how calls go. */
+static void settle_opening(struct cluster_client_loop *loop)
+{
+    if (loop->asks)
+        return;
+    if (loop->wanted != RAPAHUB_CLIENT_SHARED_MEMORY || hub_observe(&loop->shares) != 0) {
+        set_opened(loop, CLUSTER_CLIENT_OPENED);
+        return;
+    }
+    note_why(loop, RAPAHUB_ENOTSUP);
+    set_opened(loop, CLUSTER_CLIENT_REFUSED);
+}
+
 /* ---- frames of the node ---- */
 
 static int take_hello(struct cluster_client_loop *loop, const struct cluster_frame *frame,
                       const struct cluster_body_hello *hello)
 {
+    int r;
+
     if (loop->helloed || hello->role != CLUSTER_ROLE_NODE)
         return refuse(frame, "is none of a node, or comes again");
     if (loop->session != 0 && loop->session != hello->origin)
@@ -52,8 +68,19 @@ static int take_hello(struct cluster_client_loop *loop, const struct cluster_fra
     loop->helloed = loop->knows_cluster = true;
     memcpy(loop->cluster, hello->cluster.data, sizeof loop->cluster);
     loop->calls.due_ns = 0; /* no call ends for its absence now */
-    set_opened(loop, CLUSTER_CLIENT_OPENED);
-    return 0;
+    r = cluster_shm_setup_begin(loop, hello->features);
+    if (r == 0)
+        settle_opening(loop);
+    return r;
+}
+
+static int take_shared(struct cluster_client_loop *loop, const struct cluster_body_shared *shared)
+{
+    int r = cluster_shm_setup_take(loop, shared);
+
+    if (r == 0)
+        settle_opening(loop);
+    return r;
 }
 
 /* The node says why it ends the connection. */
@@ -194,6 +221,8 @@ static int take(void *user, const struct cluster_frame *frame, const struct clus
         return take_hello(loop, frame, &body->hello);
     if (frame->type == CLUSTER_FRAME_CLOSE)
         return take_close(loop, &body->close);
+    if (frame->type == CLUSTER_FRAME_SHARED)
+        return take_shared(loop, &body->shared);
     return frame->type == CLUSTER_FRAME_HELLO ? refuse(frame, "came from a node")
                                               : take_of_call(loop, frame, body);
 }
@@ -227,7 +256,8 @@ void cluster_client_link_connect(struct cluster_client_loop *loop, uint64_t now_
     const struct cluster_connection_options options = {.body_max = CLUSTER_CLIENT_BODY_MAX +
                                                                    CLUSTER_FRAME_BODY_MAX,
                                                        .ping_ns = PING_NS,
-                                                       .closer = loop->closer};
+                                                       .closer = loop->closer,
+                                                       .descriptors = true};
     int fd, r = cluster_unix_transport_connect(&loop->transport, &fd, &loop->pidfd);
 
     if (r == 0)
@@ -244,6 +274,7 @@ void cluster_client_link_connect(struct cluster_client_loop *loop, uint64_t now_
 
 static void end_connection(struct cluster_client_loop *loop)
 {
+    cluster_shm_setup_end(loop);
     cluster_connection_release(&loop->connection);
     hub_fd_release(&loop->pidfd);
     loop->pidfd = -1;
@@ -320,10 +351,11 @@ static int send_one(struct cluster_client_loop *loop, struct cluster_client_call
 void cluster_client_link_send(struct cluster_client_loop *loop, uint64_t now_ns)
 {
     struct cluster_client_calls *calls = &loop->calls;
-    int r = 0;
+    int r;
 
     if (!loop->helloed)
         return;
+    r = cluster_shm_setup_look(loop, now_ns);
     HUB_LIST_EACH (&calls->waiting, link) {
         struct cluster_client_call *call = HUB_LIST_ITEM(link, struct cluster_client_call, waiting);
 
@@ -349,6 +381,6 @@ void cluster_client_link_cancel(struct cluster_client_loop *loop,
     struct cluster_frame frame = {
         .type = CLUSTER_FRAME_CANCEL, .uid = {loop->origin, call->number}, .pool = call->pool};
 
-    if (loop->helloed && call->state == CLUSTER_CLIENT_CALL_SENT)
+    if (loop->helloed && (call->state == CLUSTER_CLIENT_CALL_SENT || call->is_there))
         (void)cluster_connection_put(loop->connection, &frame, &(struct cluster_body){0});
 }

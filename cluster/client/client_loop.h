@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rapahub/client.h>
+
 #include "cluster/client/client_calls.h"
 #include "cluster/client/reconnect.h"
 #include "cluster/client/unix_transport.h"
@@ -25,11 +27,13 @@ struct cluster_client_loop {
     struct cluster_client_calls calls;
     struct cluster_unix_transport transport;
     struct hub_closer *closer;
+    enum rapahub_client_transport wanted;
     uint64_t retry_ns;
     uint64_t origin;
     pthread_t thread;
     int wake; /* an eventfd */
     struct hub_a32 opened;
+    struct hub_a32 shares; /* 1: calls go by shared memory */
     struct hub_mutex lock; /* guards the next two */
     int why_code;          /* why there is no connection */
     char why[CLUSTER_CLIENT_WHY];
@@ -43,6 +47,8 @@ struct cluster_client_loop {
     bool knows_cluster;
     uint8_t cluster[CLUSTER_BODY_UUID];
     uint64_t session;
+    bool asks;         /* the node was asked for a segment, and has not answered */
+    uint64_t share_ns; /* it is asked again then; HUB_NEVER: not on this connection */
     uint32_t acks_count;
     uint64_t acks_ns; /* they are sent then, at the latest */
     struct cluster_frame acks[CLUSTER_CLIENT_ACKS];

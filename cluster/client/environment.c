@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* environment: the variables that say how long a client waits, and how it calls. The names with CHI_ are those of
- * Chimaera, so that a script which sets them goes on working. */
+/* environment: the variables that say how long a client waits, and how it calls. The names with
+ * CHI_ are those of Chimaera, so that a script which sets them goes on working. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

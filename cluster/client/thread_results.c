@@ -9,6 +9,7 @@ static void free_one(struct cluster_thread_result *result)
 {
     hub_list_remove(&result->link);
     free(result->memory);
+    hub_responses_fini(&result->answer);
     hub_align_fini(&result->moved);
     free(result);
 }

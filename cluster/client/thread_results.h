@@ -9,6 +9,7 @@
 
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
+#include "hub/call/calls.h"
 #include "hub/wire/align.h"
 
 struct cluster_thread_results {
@@ -20,7 +21,8 @@ struct cluster_thread_results {
 struct cluster_thread_result {
     struct cluster_thread_results *owner;
     struct hub_list link;
-    void *memory; /* the result's bytes and strings */
+    void *memory; /* the result's bytes and strings, or they are in: */
+    struct hub_answer answer;
     struct hub_align moved;
 };
 

@@ -31,6 +31,8 @@
 #define SECOND       UINT64_C(1000000000)
 #define PART         ((size_t)128 << 10)
 
+#define LIVING_PLACES 4u /* for clients with shared memory */
+
 #define assert_done(r)                                                                   \
     do {                                                                                 \
         int r_ = (r);                                                                    \
@@ -39,16 +41,20 @@
         assert_true(r_ >= 0);                                                            \
     } while (0)
 
+struct living;
+typedef void living_job(struct living *on);
+
 struct living {
     char root[32], folder[48], run[48]; /* of all; of the node's data; of its socket */
     struct rapahub_host *host;
     struct rapahub_node *node;
     pthread_t thread;
-    atomic_int state;  /* 0: it begins; 1: it serves; < 0: it failed so */
-    atomic_bool stops; /* as a crash leaves it, but in order */
-    bool in_order;     /* or as a stop does */
-    atomic_bool kills; /* the guest `store` */
-    atomic_bool waits; /* for its descriptors, and looks at nothing by itself */
+    atomic_int state;          /* 0: it begins; 1: it serves; < 0: it failed so */
+    atomic_bool stops;         /* as a crash leaves it, but in order */
+    bool in_order;             /* or as a stop does */
+    atomic_bool kills;         /* the guest `store` */
+    atomic_bool waits;         /* for its descriptors, and looks at nothing by itself */
+    _Atomic(living_job *) job; /* is done once by the owner of the host */
     bool stopped;
     char text[1024]; /* of a failure */
     atomic_uint came, left;
@@ -73,7 +79,8 @@ UNUSED static void living_stopped(void *user, int status, const void *result)
 
 UNUSED static int living_open(struct living *on)
 {
-    const struct rapahub_host_options host = {.guests_max = 32, .guest_program = TEST_GUEST};
+    const struct rapahub_host_options host = {
+        .guests_max = 32, .admitted_max = LIVING_PLACES, .guest_program = TEST_GUEST};
     const struct rapahub_node_options node = {
         .data = on->folder, .run = on->run, .on_container = living_told, .user = on};
     int r = rapahub_host_create(&host, &on->host);
@@ -103,11 +110,15 @@ UNUSED static int living_turn(struct living *on)
 {
     struct pollfd fds[] = {{.fd = rapahub_host_fd(on->host), .events = POLLIN},
                            {.fd = rapahub_node_fd(on->node), .events = POLLIN}};
+    living_job *job;
     int r;
 
     poll(fds, 2, atomic_load(&on->waits) ? 5000 : 20);
     if (atomic_load(&on->kills))
         living_kill_now(on);
+    job = atomic_exchange(&on->job, NULL);
+    if (job)
+        job(on);
     r = rapahub_host_dispatch(on->host, 0);
     return r < 0 ? r : rapahub_node_dispatch(on->node);
 }

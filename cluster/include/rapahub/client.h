@@ -52,8 +52,8 @@ RAPAHUB_API_CHECKED int rapahub_client_environment(struct rapahub_client_options
 
 /* Connects to a node and waits until it answers, `wait_ns` at most. RAPAHUB_ENETTIMEOUT: no node
  * has; the text says the reason of the last one. -EACCES: this user has no role at the node, or the
- * socket is another user's. RAPAHUB_ENOTSUP: shared memory alone is wanted, and the node gives none.
- * -EINVAL, -ENOMEM. Starts a thread, and one more with shared memory. Any thread. */
+ * socket is another user's. RAPAHUB_ENOTSUP: shared memory alone is wanted, and the node gives
+ * none. -EINVAL, -ENOMEM. Starts a thread, and one more with shared memory. Any thread. */
 RAPAHUB_API_CHECKED int rapahub_client_open(const struct rapahub_client_options *options,
                                             struct rapahub_client **out);
 
@@ -63,10 +63,10 @@ RAPAHUB_API_CHECKED int rapahub_client_open(const struct rapahub_client_options 
 RAPAHUB_API void rapahub_client_close(struct rapahub_client *client);
 
 /* Returns how calls are sent now: by shared memory, or by the socket, which is also meant where the
- * node is away. With shared memory these go by the socket all the same: calls that nobody waits
- * for, that go to several containers or are in an order, and large ones. Any thread. */
-RAPAHUB_API enum rapahub_client_transport
-rapahub_client_current_transport(const struct rapahub_client *client);
+ * node is away. With shared memory these go by the socket all the same: asynchronous calls, those
+ * to several containers or in an order, and large ones. Any thread. */
+RAPAHUB_API enum rapahub_client_transport rapahub_client_current_transport(
+    const struct rapahub_client *client);
 
 /* Finds the pool with a name; waits as a call does. RAPAHUB_ENOPOOL; the errors of a call. Any
  * thread. */

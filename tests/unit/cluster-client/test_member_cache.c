@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/client/member_cache.h"
+#include "tests/support/testing.h"
+
+#define POOL UINT64_C(0x10000000000)
+
+static const struct cluster_body_member first = {1, 3u << 16}, second = {2, 4u << 16};
+
+static void a_member_is_found_by_what_the_call_asked_for(void **state)
+{
+    static const struct rapahub_query direct = {.mode = RAPAHUB_QUERY_DIRECT},
+                                      hash = {.mode = RAPAHUB_QUERY_HASH, .number = 7},
+                                      other = {.mode = RAPAHUB_QUERY_HASH, .number = 8},
+                                      local = {.mode = RAPAHUB_QUERY_LOCAL, .number = 9},
+                                      again = {.mode = RAPAHUB_QUERY_LOCAL, .number = 10};
+    struct cluster_member_cache cache = {{{0}}};
+    struct cluster_body_member out;
+
+    (void)state;
+    assert_false(cluster_member_cache_find(&cache, POOL, 0, &direct, &out));
+    cluster_member_cache_put(&cache, POOL, 1, &direct, &first);
+    assert_true(cluster_member_cache_find(&cache, POOL, 1, &direct, &out));
+    assert_memory_equal(&out, &first, sizeof out);
+    assert_false(cluster_member_cache_find(&cache, POOL, 2, &direct, &out));
+    assert_false(cluster_member_cache_find(&cache, POOL + 1, 1, &direct, &out));
+    cluster_member_cache_put(&cache, POOL, 0, &hash, &second);
+    assert_true(cluster_member_cache_find(&cache, POOL, 5, &hash, &out)); /* it has no container */
+    assert_memory_equal(&out, &second, sizeof out);
+    assert_false(cluster_member_cache_find(&cache, POOL, 0, &other, &out));
+    cluster_member_cache_put(&cache, POOL, 0, &local, &first);
+    assert_true(cluster_member_cache_find(&cache, POOL, 0, &again, &out)); /* nor a number */
+    cluster_member_cache_put(&cache, POOL, 1, &direct, &second);
+    assert_true(cluster_member_cache_find(&cache, POOL, 1, &direct, &out));
+    assert_memory_equal(&out, &second, sizeof out);
+}
+
+static void the_last_one_of_a_place_stays(void **state)
+{
+    static const struct rapahub_query direct = {.mode = RAPAHUB_QUERY_DIRECT};
+    static struct cluster_member_cache cache;
+    struct cluster_body_member out;
+    uint32_t found = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < 4096; i++) {
+        const struct cluster_body_member member = {i, 1u << 16};
+
+        cluster_member_cache_put(&cache, POOL, i, &direct, &member);
+        assert_true(cluster_member_cache_find(&cache, POOL, i, &direct, &out));
+        assert_int_equal(out.container, i);
+    }
+    for (uint32_t i = 0; i < 4096; i++)
+        if (cluster_member_cache_find(&cache, POOL, i, &direct, &out)) {
+            assert_int_equal(out.container, i);
+            found++;
+        }
+    assert_true(found > CLUSTER_MEMBER_CACHE_SIZE / 2 && found <= CLUSTER_MEMBER_CACHE_SIZE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_member_is_found_by_what_the_call_asked_for),
+        cmocka_unit_test(the_last_one_of_a_place_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
