@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An acked pool while processes are killed: six clients of this program and two in processes of
- * their own, which are killed and started again, enter numbers, each once. At the end the state has
- * each number that was answered exactly once, and each other number at most once. */
+ * their own, which are killed and started again, enter numbers, each once. Every other one calls by
+ * shared memory, the rest by the socket. At the end the state has each number that was answered
+ * exactly once, and each other number at most once. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -83,10 +84,24 @@ static void enter(struct rapahub_client *client, struct rapahub_container_id led
     }
 }
 
+/* After each death of the node shared memory is there again. */
+static int await_transport(const struct rapahub_client *client,
+                           enum rapahub_client_transport transport)
+{
+    for (int ms = 0; ms < 5000; ms++) {
+        if (rapahub_client_current_transport(client) == transport)
+            return 0;
+        pause_ms(1);
+    }
+    return -1;
+}
+
 static int work(const char *address, unsigned index)
 {
     const char *const nodes[] = {address, NULL};
-    const struct rapahub_client_options options = {.nodes = nodes};
+    const struct rapahub_client_options options = {
+        .nodes = nodes,
+        .transport = index % 2 == 0 ? RAPAHUB_CLIENT_SHARED_MEMORY : RAPAHUB_CLIENT_SOCKET};
     struct rapahub_container_id ledger = {{0, 0}, 0};
     struct rapahub_client *client;
     int r = rapahub_client_open(&options, &client);
@@ -101,6 +116,8 @@ static int work(const char *address, unsigned index)
             break;
         enter(client, ledger, number);
     }
+    if (r == 0)
+        r = await_transport(client, options.transport);
     rapahub_client_close(client);
     return r;
 }
