@@ -30,6 +30,8 @@ int cluster_node_client_open(struct cli *cli, struct cluster_node_client *out)
     *out = (struct cluster_node_client){.cli = cli};
     if (options.wait_ns == 0)
         options.wait_ns = cli->timeout_ns < WAIT_NS ? cli->timeout_ns : WAIT_NS;
+    if (options.transport == RAPAHUB_CLIENT_AUTOMATIC)
+        options.transport = RAPAHUB_CLIENT_SOCKET; /* a command makes few calls */
     if (r == 0)
         r = rapahub_client_open(&options, &out->client);
     if (r == RAPAHUB_ENETTIMEOUT || r == RAPAHUB_ENOENT) {
