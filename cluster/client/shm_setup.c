@@ -33,10 +33,15 @@ int cluster_shm_setup_begin(struct cluster_client_loop *loop, uint64_t features)
     return 0;
 }
 
+/* A program that forwards the socket's bytes leaves out descriptors. */
 static void note_none(const struct cluster_body_shared *shared)
 {
-    rapahub_fail(RAPAHUB_ENOTSUP, "", "this node gives no shared memory now: %.*s",
-                 (int)shared->text.size, shared->text.size > 0 ? shared->text.data : "");
+    if (shared->status == 0)
+        rapahub_fail(RAPAHUB_ENOTSUP, "",
+                     "the descriptors of the node's shared memory did not come with its message");
+    else
+        rapahub_fail(RAPAHUB_ENOTSUP, "", "this node gives no shared memory now: %.*s",
+                     (int)shared->text.size, shared->text.size > 0 ? shared->text.data : "");
     rapahub_log(RAPAHUB_LOG_DEBUG, TOPIC, "calls go by the socket: %s", rapahub_last_error()->text);
 }
 
@@ -47,13 +52,13 @@ int cluster_shm_setup_take(struct cluster_client_loop *loop,
     int descriptors[2];
     bool came = cluster_connection_take_descriptors(loop->connection, descriptors);
 
-    if (!loop->asks || came != (shared->status == 0)) {
+    if (!loop->asks || (came && shared->status != 0)) {
         if (came) {
             close(descriptors[0]);
             close(descriptors[1]);
         }
         return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.client.frame",
-                            "a SHARED came unasked, or without its descriptors");
+                            "a SHARED came unasked, or with descriptors of nothing");
     }
     loop->asks = false;
     if (!came) {
