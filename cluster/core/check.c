@@ -11,6 +11,10 @@ static const char *check_bounds(const struct cluster_dispatch *core)
         return "more calls are parked than may be";
     if (retried.calls > limits->retries || retried.bytes > limits->retry_bytes)
         return "more calls wait to be tried again than may";
+    if (cluster_ops_orders(core->ops) > CLUSTER_ORDERS_MAX)
+        return "more orders are open than may be";
+    if (cluster_lives_asked(cluster_ops_lives(core->ops)) > cluster_pending_count(core->pending))
+        return "containers begin, and nobody was asked for them";
     return cluster_send_figures(core->send).members > limits->calls
                ? "more calls are open than may be"
                : NULL;
@@ -23,6 +27,8 @@ static const char *check_members(const struct cluster_dispatch *core)
     uint32_t waiting = cluster_parking_figures(core->parking, 0, 0).calls +
                        cluster_retry_figures(core->retry).calls;
 
+    if (cluster_order_count(core->order) > members)
+        return "more calls are in an order than are open";
     return waiting > members ? "more calls wait than are open" : NULL;
 }
 

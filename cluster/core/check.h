@@ -5,7 +5,8 @@
 
 #include "cluster/core/dispatch.h"
 
-/* Returns NULL, or the condition that does not hold. For tests: it looks at everything. */
+/* Returns NULL, or the condition that does not hold. It looks at everything, so a node asks once,
+ * at its end. */
 const char *cluster_check_core(const struct cluster_dispatch *core);
 
 #endif

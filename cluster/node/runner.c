@@ -10,6 +10,7 @@
 #include <rapahub/error.h>
 #include <rapahub/log.h>
 
+#include "cluster/core/check.h"
 #include "cluster/core/dispatch.h"
 #include "hub/base/check.h"
 #include "hub/base/clock.h"
@@ -495,8 +496,20 @@ int cluster_runner_begin(struct cluster_runner *runner, uint64_t timeout_ns)
     return status == 0 ? wait_for_map(runner, hub_clock_after(timeout_ns)) : status;
 }
 
+/* It does no harm any more, but in the next node it would. */
+static void check_core(const struct cluster_runner *runner)
+{
+    const char *broken =
+        runner->started ? cluster_check_core(cluster_core_parts(runner->core)) : NULL;
+
+    if (broken)
+        rapahub_log(RAPAHUB_LOG_ERROR, "node",
+                    "the core of the node contradicted itself at its end: %s: report that", broken);
+}
+
 void cluster_runner_end(struct cluster_runner *runner)
 {
+    check_core(runner);
     if (runner->events)
         cluster_event_queue_set(runner->events, NULL, NULL);
     hub_fd_release(&runner->epoll);

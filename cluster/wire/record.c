@@ -276,11 +276,6 @@ int cluster_record_read(enum cluster_keys_kind kind, struct rapahub_bytes from,
     return format ? cluster_format_read(format, from, out) : refuse(kind);
 }
 
-bool cluster_record_next_text(struct cluster_list *list, struct rapahub_string *out)
-{
-    return cluster_format_next(list, &rapahub_type_string, out);
-}
-
 bool cluster_record_next_node(struct cluster_list *list, uint32_t *out)
 {
     return cluster_format_next(list, &rapahub_type_u32, out);

@@ -147,7 +147,3 @@ uint64_t cluster_timers_next(const struct cluster_timers *timers)
     return timers->rows.count > 0 ? row_of(timers, 0)->timer.at_ns : CLUSTER_TIMERS_NEVER;
 }
 
-uint32_t cluster_timers_count(const struct cluster_timers *timers)
-{
-    return timers->rows.count;
-}

@@ -34,6 +34,4 @@ bool cluster_timers_take(struct cluster_timers *timers, uint64_t now_ns, struct 
 /* Returns the time of the next timer, or CLUSTER_TIMERS_NEVER. */
 uint64_t cluster_timers_next(const struct cluster_timers *timers);
 
-uint32_t cluster_timers_count(const struct cluster_timers *timers);
-
 #endif

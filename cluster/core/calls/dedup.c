@@ -412,16 +412,6 @@ uint64_t cluster_dedup_last_end(const struct cluster_dedup *dedup)
     return dedup->ends;
 }
 
-void cluster_dedup_done_below(struct cluster_dedup *dedup, uint64_t pool, uint32_t container,
-                              uint64_t origin, uint64_t done_below)
-{
-    uint32_t history = cluster_admitted_find(&dedup->all, pool, container);
-    uint32_t place = history != 0 ? cluster_admitted_find_origin(&dedup->all, history, origin) : 0;
-
-    if (place != 0)
-        note_done_below(dedup, place, done_below);
-}
-
 void cluster_dedup_end_origin(struct cluster_dedup *dedup, uint64_t origin)
 {
     uint32_t history = 0;

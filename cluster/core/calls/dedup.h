@@ -111,11 +111,6 @@ uint64_t cluster_dedup_end(struct cluster_dedup *dedup, uint64_t number,
                            const struct cluster_dedup_answer *answer, uint64_t weight,
                            uint64_t *asker);
 
-/* Notes that all numbers of an origin below this one have ended there, for calls to the container:
- * what is kept of them is dropped. It never goes back. */
-void cluster_dedup_done_below(struct cluster_dedup *dedup, uint64_t pool, uint32_t container,
-                              uint64_t origin, uint64_t done_below);
-
 /* An origin has ended for ever, and nothing comes of it any more: all of it is dropped. */
 void cluster_dedup_end_origin(struct cluster_dedup *dedup, uint64_t origin);
 

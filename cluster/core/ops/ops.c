@@ -325,17 +325,8 @@ const struct cluster_lives *cluster_ops_lives(const struct cluster_ops *ops)
     return ops->lives;
 }
 
-struct cluster_session cluster_ops_session(const struct cluster_ops *ops)
-{
-    return ops->context.session;
-}
-
 uint32_t cluster_ops_orders(const struct cluster_ops *ops)
 {
     return cluster_orders_count(ops->orders);
 }
 
-bool cluster_ops_is_writing(const struct cluster_ops *ops)
-{
-    return ops->writer.state == CLUSTER_MAP_WRITER_SENT;
-}

@@ -54,11 +54,9 @@ void cluster_ops_step(struct cluster_ops *ops);
 /* Returns when something is due, or CLUSTER_TIMERS_NEVER. */
 uint64_t cluster_ops_next(const struct cluster_ops *ops);
 
-/* For lists, and for tests. */
+/* For lists, and for checks. */
 const struct cluster_operations *cluster_ops_operations(const struct cluster_ops *ops);
 const struct cluster_lives *cluster_ops_lives(const struct cluster_ops *ops);
-struct cluster_session cluster_ops_session(const struct cluster_ops *ops);
 uint32_t cluster_ops_orders(const struct cluster_ops *ops); /* open */
-bool cluster_ops_is_writing(const struct cluster_ops *ops); /* a transaction is under way */
 
 #endif

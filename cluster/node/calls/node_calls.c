@@ -165,9 +165,3 @@ uint32_t cluster_node_calls_count(const struct cluster_node_calls *calls)
     return calls->rows.count;
 }
 
-void cluster_node_calls_each(struct cluster_node_calls *calls,
-                             void (*visit)(void *user, struct cluster_node_call *call), void *user)
-{
-    for (uint32_t place = 0; (place = cluster_table_after(&calls->rows, place)) != 0;)
-        visit(user, row_at(calls, place));
-}

@@ -89,8 +89,4 @@ uint64_t cluster_node_calls_done_below(struct cluster_node_calls *calls,
 
 uint32_t cluster_node_calls_count(const struct cluster_node_calls *calls);
 
-/* Visits all; the one that is visited may be removed. */
-void cluster_node_calls_each(struct cluster_node_calls *calls,
-                             void (*visit)(void *user, struct cluster_node_call *call), void *user);
-
 #endif

@@ -57,11 +57,6 @@ void cluster_document_status(json_t *object, const char *key, int status)
     set(object, key, json_integer(status));
 }
 
-void cluster_document_flag(json_t *object, const char *key, bool flag)
-{
-    set(object, key, json_boolean(flag));
-}
-
 json_t *cluster_document_list(json_t *object, const char *key)
 {
     json_t *list = json_array();
@@ -114,11 +109,6 @@ void cluster_document_number(struct json_t *object, const char *key, uint64_t nu
 void cluster_document_status(struct json_t *object, const char *key, int status)
 {
     (void)object, (void)key, (void)status;
-}
-
-void cluster_document_flag(struct json_t *object, const char *key, bool flag)
-{
-    (void)object, (void)key, (void)flag;
 }
 
 struct json_t *cluster_document_list(struct json_t *object, const char *key)

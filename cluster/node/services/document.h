@@ -23,7 +23,6 @@ void cluster_document_text(struct json_t *object, const char *key, struct rapahu
 void cluster_document_count(struct json_t *object, const char *key, uint64_t count);
 void cluster_document_number(struct json_t *object, const char *key, uint64_t number);
 void cluster_document_status(struct json_t *object, const char *key, int status);
-void cluster_document_flag(struct json_t *object, const char *key, bool flag);
 
 /* Add a list to an object, and an object to a list. */
 struct json_t *cluster_document_list(struct json_t *object, const char *key);

@@ -249,6 +249,19 @@ static enum cluster_dedup_verdict look(uint32_t container, uint64_t number,
     return cluster_dedup_look(dedup, &call, answer);
 }
 
+/* A call of the origin says so; it is looked for, and not admitted. */
+static void done_below(struct cluster_dedup *of, uint32_t container, uint64_t origin,
+                       uint64_t below)
+{
+    const struct cluster_dedup_call call = {.pool = POOL,
+                                            .container = container,
+                                            .uid = {origin, UINT64_MAX},
+                                            .done_below = below};
+    struct cluster_dedup_answer answer;
+
+    (void)cluster_dedup_look(of, &call, &answer);
+}
+
 /* r[verify cluster.copy.calls] r[verify cluster.copy.rollback] */
 static void calls_are_read_back_with_their_answers(void **state)
 {
@@ -257,11 +270,11 @@ static void calls_are_read_back_with_their_answers(void **state)
     struct rapahub_bytes from;
 
     (void)state;
-    cluster_dedup_done_below(dedup, POOL, 0, CLIENT, 1);
+    done_below(dedup, 0, CLIENT, 1);
     (void)end_small(admit(2, 0));
     (void)end(admit(3, 0), &large);
     (void)admit(4, 0); /* it runs */
-    cluster_dedup_done_below(dedup, POOL, 0, CLIENT, 2);
+    done_below(dedup, 0, CLIENT, 2);
     from = write_span(0, cluster_dedup_last_end(dedup), 1);
     assert_int_equal(read_back(1, from, 1), 0);
     assert_int_equal(look(1, 1, &answer), CLUSTER_VERDICT_ENDED);

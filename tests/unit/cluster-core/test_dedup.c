@@ -160,6 +160,19 @@ static void a_uid_is_of_one_call(void **state)
     close_stage(&stage);
 }
 
+/* A call of the origin says so; it is looked for, and not admitted. */
+static void done_below(struct cluster_dedup *of, uint32_t container, uint64_t origin,
+                       uint64_t below)
+{
+    const struct cluster_dedup_call call = {.pool = POOL,
+                                            .container = container,
+                                            .uid = {origin, UINT64_MAX},
+                                            .done_below = below};
+    struct cluster_dedup_answer answer;
+
+    (void)cluster_dedup_look(of, &call, &answer);
+}
+
 /* r[verify cluster.dedup.ended] */
 static void a_call_whose_end_is_known_is_forgotten_and_not_admitted_again(void **state)
 {
@@ -177,9 +190,9 @@ static void a_call_whose_end_is_known_is_forgotten_and_not_admitted_again(void *
     for (uint64_t number = 1; number <= 3; number++)
         assert_int_equal(look_for(&stage, number), CLUSTER_VERDICT_ENDED);
     assert_int_equal(look_for(&stage, 4), CLUSTER_VERDICT_DONE);
-    cluster_dedup_done_below(stage.dedup, POOL, 0, CLIENT, 2);
+    done_below(stage.dedup, 0, CLIENT, 2);
     assert_int_equal(look_for(&stage, 3), CLUSTER_VERDICT_ENDED);
-    cluster_dedup_done_below(stage.dedup, POOL, 0, CLIENT, 5);
+    done_below(stage.dedup, 0, CLIENT, 5);
     assert_int_equal(look_for(&stage, 4), CLUSTER_VERDICT_ENDED);
     call = call_of(6);
     call.done_below = 7;
@@ -196,7 +209,7 @@ static void a_running_call_that_its_origin_has_given_up_goes_at_its_end(void **s
     uint64_t number = admit_number(&stage, 10), asker = 0;
 
     (void)state;
-    cluster_dedup_done_below(stage.dedup, POOL, 0, CLIENT, 11);
+    done_below(stage.dedup, 0, CLIENT, 11);
     assert_int_equal(look_for(&stage, 10), CLUSTER_VERDICT_ENDED);
     assert_int_equal(cluster_dedup_figures(stage.dedup, POOL, 0).running, 1);
     assert_true(end(&stage, number, 0, 1, &asker) != 0);
@@ -263,7 +276,7 @@ static void in_one_lineage_what_the_state_has_stays(void **state)
     covered = end(&stage, admit_number(&stage, 10), 0, 1, &asker);
     (void)end(&stage, admit_number(&stage, 11), 0, 1, &asker);
     running = admit_number(&stage, 12);
-    cluster_dedup_done_below(stage.dedup, POOL, 0, CLIENT, 5);
+    done_below(stage.dedup, 0, CLIENT, 5);
     assert_int_equal(cluster_dedup_begin(stage.dedup, POOL, 0, LINEAGE, covered), 0);
     assert_int_equal(look_for(&stage, 10), CLUSTER_VERDICT_DONE);
     assert_int_equal(look_for(&stage, 11), CLUSTER_VERDICT_NEW);
@@ -288,7 +301,7 @@ static void a_full_history_refuses_and_forgets_nothing(void **state)
     assert_int_equal(cluster_dedup_admit(stage.dedup, &call, &number), RAPAHUB_EBUSY);
     for (uint64_t i = 0; i < small.dedup_container; i++)
         assert_int_equal(look_for(&stage, 10 + i), CLUSTER_VERDICT_DONE);
-    cluster_dedup_done_below(stage.dedup, POOL, 0, CLIENT, 11);
+    done_below(stage.dedup, 0, CLIENT, 11);
     (void)admit(&stage, &call);
     assert_int_equal(cluster_dedup_begin(stage.dedup, POOL, 1, LINEAGE, 0), 0);
     assert_int_equal(cluster_dedup_begin(stage.dedup, POOL, 2, LINEAGE, 0), 0);

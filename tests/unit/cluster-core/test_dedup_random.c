@@ -92,11 +92,24 @@ static void finish(struct life *life, uint32_t c, uint32_t o, uint32_t n)
     cluster_payload_drop(life->payload, answer.payload);
 }
 
+/* A call of the origin says so; it is looked for, and not admitted. */
+static void done_below(struct cluster_dedup *of, uint32_t container, uint64_t origin,
+                       uint64_t below)
+{
+    const struct cluster_dedup_call call = {.pool = POOL,
+                                            .container = container,
+                                            .uid = {origin, UINT64_MAX},
+                                            .done_below = below};
+    struct cluster_dedup_answer answer;
+
+    (void)cluster_dedup_look(of, &call, &answer);
+}
+
 static void end_below(struct life *life, uint32_t c, uint32_t o, uint64_t below)
 {
     struct model *model = &life->model;
 
-    cluster_dedup_done_below(life->dedup, POOL, c, CLIENT + o, below);
+    done_below(life->dedup, c, CLIENT + o, below);
     if (model->met[c][o] && below > model->done_below[c][o])
         model->done_below[c][o] = below;
 }

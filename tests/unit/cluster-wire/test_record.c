@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/base/ids.h"
+#include "cluster/wire/format.h"
 #include "cluster/wire/record.h"
 #include "tests/unit/cluster-wire/written.h"
 
@@ -188,10 +189,10 @@ static void the_lists_of_records_are_walked(void **state)
 
     (void)state;
     assert_int_equal(cluster_record_read(CLUSTER_KEY_NODE, written_bytes(&written[0]), &out), 0);
-    assert_true(cluster_record_next_text(&out.node.addresses, &text));
-    assert_true(cluster_record_next_text(&out.node.addresses, &text));
+    assert_true(cluster_format_next(&out.node.addresses, &rapahub_type_string, &text));
+    assert_true(cluster_format_next(&out.node.addresses, &rapahub_type_string, &text));
     assert_memory_equal(text.data, "10.0.0.1:9413", text.size);
-    assert_false(cluster_record_next_text(&out.node.addresses, &text));
+    assert_false(cluster_format_next(&out.node.addresses, &rapahub_type_string, &text));
     assert_int_equal(cluster_record_read(CLUSTER_KEY_HOLD, written_bytes(&written[1]), &out), 0);
     assert_true(cluster_record_next_node(&out.holders.nodes, &number));
     assert_int_equal(number, 1);
