@@ -32,6 +32,7 @@ static uint32_t running(void *user, uint64_t pool, uint32_t container)
     return cluster_dedup_running(core->dedup, pool, container);
 }
 
+/* r[impl cluster.copy.acked] */
 static void hold(void *user, uint64_t pool, uint32_t container)
 {
     set_copying(user, pool, container, true);
@@ -122,7 +123,8 @@ void cluster_durability_ended(struct cluster_dispatch *core, uint64_t pool, uint
 
 /* ---- events ---- */
 
-/* The ends of the life that begins are held from now on, if it has begun already. */
+/* The ends of the life that begins are held from now on, if it has begun already.
+ * r[impl cluster.copy.rollback] */
 static int begin_history(struct cluster_dispatch *core, struct cluster_local_container *local)
 {
     int status = cluster_dedup_begin(core->dedup, local->pool, local->container, local->lineage, 0);

@@ -36,6 +36,7 @@ static void end(pid_t child)
         (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
 }
 
+/* r[impl cluster.warden.ends] */
 int daemon_children_kill(void)
 {
     FILE *list = fopen(LIST, "re");

@@ -34,6 +34,7 @@ static int print(char to[DAEMON_FOLDERS_PATH], const char *folder, const char *b
     return rapahub_fail(RAPAHUB_ECONFIG, "", "'%.100s...' is too long for a path", folder);
 }
 
+/* r[impl cluster.daemon.folders] */
 int daemon_folders_data(const struct daemon_folders_user *user, char to[DAEMON_FOLDERS_PATH])
 {
     if (user->uid == 0)
@@ -287,6 +288,7 @@ static int lock(int folder, int fd, const char *path)
     return 0;
 }
 
+/* r[impl cluster.warden.lock] */
 int daemon_folders_lock(const char *path, int *out)
 {
     OWN(hub_fd) int folder = -1;

@@ -75,6 +75,7 @@ void daemon_notify_close(struct daemon_notify *notify)
     *notify = (struct daemon_notify){.fd = -1};
 }
 
+/* r[impl cluster.daemon.notify] */
 void daemon_notify_send(const struct daemon_notify *notify, const char *format, ...)
 {
     char text[TEXT];

@@ -102,6 +102,7 @@ static uint64_t delay_of(const struct daemon_restarts *restarts)
     return delay < options->backoff_max_ns ? delay : options->backoff_max_ns;
 }
 
+/* r[impl cluster.warden.restart] */
 static void plan_next(struct daemon_restarts *restarts, uint64_t now_ns)
 {
     if (restarts->ready_ns != 0 && now_ns - restarts->ready_ns >= restarts->options.reset_after_ns)

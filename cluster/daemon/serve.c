@@ -203,7 +203,8 @@ static void stop_node(struct serving *serving)
         serving->end = END_NOW;
 }
 
-/* The descriptor is a hint, as each is; the proof is looked at only then. */
+/* The descriptor is a hint, as each is; the proof is looked at only then.
+ * r[impl cluster.warden.death] */
 static void look_at_end(struct serving *serving)
 {
     if (serving->fds[FD_WARDEN].revents && hub_proof_of_death(serving->options->ties.warden)) {

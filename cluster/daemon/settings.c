@@ -177,7 +177,7 @@ void daemon_settings_fini(struct daemon_settings *settings)
     *settings = (struct daemon_settings){0};
 }
 
-/* A value that is refused leaves the one before. */
+/* A value that is refused leaves the one before. r[impl cluster.daemon.settings] */
 int daemon_settings_set(struct daemon_settings *settings, unsigned key, const char *text)
 {
     const struct daemon_settings_key *row = &daemon_settings_keys[key];

@@ -223,6 +223,7 @@ static void clear(struct warden *warden, uint64_t now_ns)
                 SPAN_TEXT(now_ns - warden->cleared_ns));
 }
 
+/* r[impl cluster.warden.signals] */
 static void take_signal(struct warden *warden, int number)
 {
     if (number == SIGCHLD)

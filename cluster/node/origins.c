@@ -77,6 +77,7 @@ void cluster_origins_release(struct cluster_origins **origins)
 
 /* ---- origins ---- */
 
+/* r[impl cluster.call.origin] */
 static int check_user(const struct cluster_origin *origin, uid_t uid)
 {
     if (origin->user->uid == uid)
@@ -136,6 +137,7 @@ void cluster_origins_leave(struct cluster_origins *origins, struct cluster_origi
         origins->due_ns = end_of(origin);
 }
 
+/* r[impl cluster.client.ends] */
 struct cluster_origin *cluster_origins_expired(struct cluster_origins *origins, uint64_t now_ns)
 {
     uint64_t due = HUB_NEVER;
@@ -353,6 +355,7 @@ static struct cluster_origin_end *copy_end(uint8_t type,
     return end;
 }
 
+/* r[impl cluster.client.kept] */
 bool cluster_origins_keep(struct cluster_origin_call *call, uint8_t type,
                           const struct cluster_clients_answer *answer)
 {

@@ -146,4 +146,3 @@ uint64_t cluster_timers_next(const struct cluster_timers *timers)
 {
     return timers->rows.count > 0 ? row_of(timers, 0)->timer.at_ns : CLUSTER_TIMERS_NEVER;
 }
-

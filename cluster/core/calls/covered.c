@@ -88,6 +88,7 @@ static void write_origins(const struct cluster_admitted *all, uint32_t history,
     }
 }
 
+/* r[impl cluster.copy.calls] */
 int cluster_covered_write(struct cluster_dedup *dedup, const struct cluster_covered_span *span,
                           struct hub_writer *to, cluster_covered_body *body, void *user)
 {

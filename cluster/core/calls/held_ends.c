@@ -31,6 +31,7 @@ void cluster_held_ends_cover(struct cluster_dedup *dedup, uint64_t pool, uint32_
         history->covered = covered;
 }
 
+/* r[impl cluster.copy.acked] */
 bool cluster_held_ends_take(struct cluster_dedup *dedup, uint64_t pool, uint32_t container,
                             uint64_t *asker, struct cluster_dedup_answer *answer)
 {
@@ -53,6 +54,7 @@ bool cluster_held_ends_take(struct cluster_dedup *dedup, uint64_t pool, uint32_t
     return true;
 }
 
+/* r[impl cluster.copy.nested] */
 bool cluster_held_ends_chain_runs(struct cluster_dedup *dedup, uint64_t pool, uint32_t container,
                                   uint64_t chain)
 {

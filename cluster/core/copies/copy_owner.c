@@ -118,7 +118,7 @@ static void clear_timer(struct cluster_copy_owner *owner, struct row *row)
     row->timer = 0;
 }
 
-/* A copy is due at once where answers wait for it. */
+/* A copy is due at once where answers wait for it. r[impl cluster.copy.checkpoint] */
 static void plan(struct cluster_copy_owner *owner, uint32_t place, uint64_t now_ns)
 {
     const struct row *row = row_at(owner, place);
@@ -141,6 +141,7 @@ static uint32_t add(struct cluster_copy_owner *owner, uint64_t pool, uint32_t co
     return place;
 }
 
+/* r[impl cluster.copy.life] */
 int cluster_copy_owner_begin(struct cluster_copy_owner *owner,
                              const struct cluster_copy_owner_life *life, uint64_t now_ns)
 {
@@ -240,7 +241,7 @@ uint32_t cluster_copy_owner_due(const struct cluster_copy_owner *owner)
 
 /* ---- a copy ---- */
 
-/* A delay that doubles with each failure. */
+/* A delay that doubles with each failure. r[impl cluster.copy.failure] */
 static void fail(struct cluster_copy_owner *owner, uint32_t place, uint64_t now_ns)
 {
     struct row *row = row_at(owner, place);

@@ -21,6 +21,7 @@ static bool is_same_text(struct rapahub_string one, struct rapahub_string other)
                    (struct rapahub_bytes){other.data, other.size});
 }
 
+/* r[impl cluster.create.module] */
 static int check_module(const struct cluster_pool_spec *spec, struct rapahub_bytes manifest)
 {
     struct cluster_record record;
@@ -36,6 +37,7 @@ static int check_module(const struct cluster_pool_spec *spec, struct rapahub_byt
     return 0;
 }
 
+/* r[impl cluster.create.placement] */
 static int check_nodes(const struct cluster_pool_spec *spec, uint32_t node)
 {
     struct cluster_list only = spec->nodes, not_on = spec->not_on;
@@ -116,6 +118,7 @@ static int find_made(const struct cluster_context *context,
     return 0;
 }
 
+/* r[impl cluster.create.number] */
 static int add_pool(struct cluster_context *context, const struct cluster_orders_order *order,
                     uint32_t containers, uint64_t *out)
 {
@@ -155,6 +158,7 @@ static int add(struct cluster_context *context, struct cluster_operations *opera
     return 0;
 }
 
+/* r[impl cluster.create.name] */
 int cluster_create_order(struct cluster_context *context, struct cluster_operations *operations,
                          const struct cluster_orders_order *order, uint32_t *out)
 {
@@ -258,6 +262,7 @@ static bool all_have_begun(const struct cluster_context *context,
     return true;
 }
 
+/* r[impl cluster.create.whole] */
 void cluster_create_step(struct cluster_context *context, struct cluster_operations *operations,
                          const struct cluster_lives *lives, uint32_t place,
                          struct cluster_plan *plan)

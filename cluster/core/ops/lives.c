@@ -186,7 +186,8 @@ bool cluster_lives_are_spent(const struct cluster_context *context,
     return next_token(context, address) == 0;
 }
 
-/* Only with a copy that covers every call that was answered does the history of calls go on. */
+/* Only with a copy that covers every call that was answered does the history of calls go on.
+ * r[impl cluster.restart.lineage] */
 static uint64_t lineage_of(const struct cluster_address *address, uint8_t durability,
                            uint64_t token)
 {
@@ -284,6 +285,7 @@ int cluster_lives_begun(struct cluster_lives *lives, struct cluster_context *con
     return 0;
 }
 
+/* r[impl cluster.restart.life] */
 void cluster_lives_down(struct cluster_lives *lives, struct cluster_context *context, uint64_t pool,
                         uint32_t container)
 {

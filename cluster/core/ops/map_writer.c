@@ -160,6 +160,7 @@ static void put_pool(struct cluster_map_writer *writer, const struct cluster_con
         put_new_pool(writer, context, &name);
 }
 
+/* r[impl cluster.session.compare] */
 static int build(struct cluster_map_writer *writer, const struct cluster_context *context,
                  const struct cluster_operations *operations, const struct cluster_txn **out)
 {
@@ -178,6 +179,7 @@ static int build(struct cluster_map_writer *writer, const struct cluster_context
     return cluster_txns_end(writer->txns, writer->place, out);
 }
 
+/* r[impl cluster.operation.txn] */
 int cluster_map_writer_send(struct cluster_map_writer *writer, struct cluster_context *context,
                             const struct cluster_operations *operations)
 {
@@ -266,6 +268,7 @@ static void put_off(struct cluster_map_writer *writer, struct cluster_context *c
     move(writer, CLUSTER_MAP_WRITER_PAUSED);
 }
 
+/* r[impl cluster.operation.again] */
 int cluster_map_writer_stored(struct cluster_map_writer *writer, struct cluster_context *context,
                               struct cluster_operations *operations,
                               const struct cluster_map_writer_outcome *outcome)

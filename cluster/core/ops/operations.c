@@ -83,6 +83,7 @@ static void set(struct cluster_operations_row *row, uint64_t revision,
     copy_text(row->text, CLUSTER_OPERATIONS_TEXT_MAX, record->text);
 }
 
+/* r[impl cluster.operation.resume] */
 int cluster_operations_put(struct cluster_operations *operations, uint64_t number,
                            uint64_t revision, const struct cluster_record_operation *record)
 {
@@ -176,6 +177,7 @@ uint32_t cluster_operations_last(const struct cluster_operations *operations, ui
     return last;
 }
 
+/* r[impl cluster.operation.bounds] */
 uint32_t cluster_operations_surplus(const struct cluster_operations *operations)
 {
     uint32_t place = 0, oldest = 0;
@@ -194,6 +196,7 @@ uint32_t cluster_operations_surplus(const struct cluster_operations *operations)
 
 /* ---- their states ---- */
 
+/* r[impl cluster.operation.states] */
 void cluster_operations_move(struct cluster_operations_row *row, uint32_t to, int32_t result,
                              const char *text)
 {

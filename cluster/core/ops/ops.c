@@ -61,6 +61,7 @@ void cluster_ops_release(struct cluster_ops **ops)
 
 /* ---- the metastore ---- */
 
+/* r[impl cluster.orders.start] */
 static bool has_started(const struct cluster_ops *ops)
 {
     return ops->context.session.revision != 0;
@@ -152,6 +153,7 @@ int cluster_ops_cancel(struct cluster_ops *ops, uint64_t number)
 
 /* ---- answers ---- */
 
+/* r[impl cluster.orders.store] */
 static void give_up(struct cluster_ops *ops, uint32_t place, int32_t status, const char *text)
 {
     const struct cluster_operations_row *row = cluster_operations_at(ops->operations, place);
@@ -329,4 +331,3 @@ uint32_t cluster_ops_orders(const struct cluster_ops *ops)
 {
     return cluster_orders_count(ops->orders);
 }
-

@@ -61,6 +61,7 @@ int cluster_orders_check(const struct cluster_orders *orders, const struct clust
     return 0;
 }
 
+/* r[impl cluster.orders.bounds] */
 void cluster_orders_begin(struct cluster_orders *orders, struct cluster_context *context,
                           const struct cluster_orders_order *order, uint64_t operation)
 {
@@ -90,6 +91,7 @@ static void tell(struct cluster_context *context, uint64_t number, uint64_t oper
     cluster_effects_add(context->effects, &effect);
 }
 
+/* r[impl cluster.orders.once] */
 static void end(struct cluster_orders *orders, struct cluster_context *context, uint32_t place,
                 int32_t status, const char *text)
 {
@@ -118,6 +120,7 @@ int cluster_orders_cancel(struct cluster_orders *orders, struct cluster_context 
     return 0;
 }
 
+/* r[impl cluster.orders.wait] */
 void cluster_orders_settle(struct cluster_orders *orders, struct cluster_context *context,
                            const struct cluster_operations *operations)
 {

@@ -76,6 +76,7 @@ static void plan_end(const struct cluster_lives *lives, const struct cluster_ope
                           life && life->failed ? life->text : "its begin failed too often");
 }
 
+/* r[impl cluster.release.container] */
 void cluster_quarantine_step(struct cluster_context *context, struct cluster_operations *operations,
                              struct cluster_lives *lives, uint32_t place, struct cluster_plan *plan)
 {

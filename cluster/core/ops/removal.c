@@ -3,6 +3,7 @@
 
 #include <rapahub/error.h>
 
+/* r[impl cluster.delete.name] */
 int cluster_removal_order(struct cluster_context *context, struct cluster_operations *operations,
                           const struct cluster_orders_order *order, uint32_t *out)
 {
@@ -98,6 +99,7 @@ static void plan_end(const struct cluster_operations_row *row, uint32_t place,
     cluster_plan_delete_pool(plan, row->pool);
 }
 
+/* r[impl cluster.delete.all] */
 void cluster_removal_step(struct cluster_context *context, struct cluster_operations *operations,
                           struct cluster_lives *lives, uint32_t place, struct cluster_plan *plan)
 {

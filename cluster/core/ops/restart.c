@@ -37,7 +37,8 @@ static void plan_raise(const struct cluster_context *context, const struct clust
     cluster_plan_change(plan, address, &entry);
 }
 
-/* A container that had not begun for the first time still does that. */
+/* A container that had not begun for the first time still does that.
+ * r[impl cluster.restart.epoch] */
 static void plan_older(const struct cluster_context *context, const struct cluster_address *address,
                        struct cluster_plan *plan)
 {
@@ -52,7 +53,8 @@ static bool is_active(const struct cluster_address *address)
     return address->entry.state == CLUSTER_ENTRY_ACTIVE;
 }
 
-/* It has begun. Calls go to it once its entry and its pool are active. */
+/* It has begun. Calls go to it once its entry and its pool are active.
+ * r[impl cluster.restart.serves] */
 static void go_on(struct cluster_context *context, const struct cluster_address *address,
                   uint8_t pool_state, struct cluster_plan *plan)
 {
@@ -76,6 +78,7 @@ static void go_on(struct cluster_context *context, const struct cluster_address 
     context->hooks->serves(context->user, address->pool, address->container);
 }
 
+/* r[impl cluster.restart.quarantine] */
 static bool has_failed_too_often(const struct cluster_life *life, uint8_t pool_state)
 {
     if (!life || !life->failed)

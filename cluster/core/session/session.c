@@ -5,6 +5,7 @@
 
 #include "cluster/base/ids.h"
 
+/* r[impl cluster.session.start] */
 int cluster_session_start(struct cluster_session *session, uint64_t revision, uint32_t boot,
                           uint32_t generation)
 {

@@ -59,6 +59,7 @@ static int refuse(const struct cluster_buffers *buffers)
                         buffers->rows.max, buffers->bytes_max);
 }
 
+/* r[impl cluster.node.bodies] */
 int cluster_buffers_keep(struct cluster_buffers *buffers, struct rapahub_bytes bytes,
                          struct cluster_payload_body *out)
 {

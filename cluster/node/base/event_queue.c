@@ -139,6 +139,7 @@ static int add(struct cluster_event_queue *queue, const struct cluster_event *ev
     return 0;
 }
 
+/* r[impl cluster.node.turns] */
 int cluster_event_queue_add(struct cluster_event_queue *queue, const struct cluster_event *event)
 {
     int status = add(queue, event);

@@ -84,6 +84,7 @@ static int change_session(struct cluster_boot *boot, bool adopt,
     return cluster_data_folder_note_store(&boot->folder, store);
 }
 
+/* r[impl cluster.boot.order] */
 static int run(const struct cluster_boot_options *options, struct cluster_boot *boot)
 {
     const struct cluster_data_folder_options how = {

@@ -82,7 +82,8 @@ static int read_kind(struct telling *telling, enum cluster_keys_kind kind)
 
 /* ---- the log of the map ---- */
 
-/* A metastore of a later generation was restored, and the log is of what was before. */
+/* A metastore of a later generation was restored, and the log is of what was before.
+ * r[impl cluster.boot.log] */
 static int look_at_log(struct cluster_boot *boot)
 {
     uint64_t revision = boot->map.revision;
@@ -161,6 +162,7 @@ static int read_modules(struct telling *telling)
     return r;
 }
 
+/* r[impl cluster.boot.read] */
 int cluster_boot_read_all(struct cluster_boot *boot,
                           const struct cluster_boot_read_visitor *visitor, void *user)
 {

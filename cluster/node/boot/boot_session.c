@@ -24,7 +24,7 @@ struct old {
 };
 
 /* The number of a device may be another one after each boot of the machine, so it tells something
- * in the same boot only. */
+ * in the same boot only. r[impl cluster.restart.own] */
 static const char *why_not_own(const struct cluster_boot_session *how,
                                const struct cluster_record_session *session)
 {

@@ -138,6 +138,7 @@ static int check(const struct cluster_store_wait *wait, const struct cluster_dat
     return 0;
 }
 
+/* r[impl cluster.boot.store] */
 int cluster_boot_store_set_up(const struct cluster_store_wait *wait,
                               const struct cluster_data_folder *folder, const char *name,
                               uint64_t rev, uint8_t out_uuid[CLUSTER_DATA_FOLDER_UUID])

@@ -149,6 +149,7 @@ static uint64_t least(const struct hub_list *lane)
                : HUB_LIST_ITEM(lane->next, struct cluster_node_call, lane)->uid.number;
 }
 
+/* r[impl cluster.node.ended] */
 uint64_t cluster_node_calls_done_below(struct cluster_node_calls *calls,
                                        const struct cluster_node_call *call)
 {
@@ -164,4 +165,3 @@ uint32_t cluster_node_calls_count(const struct cluster_node_calls *calls)
 {
     return calls->rows.count;
 }
-

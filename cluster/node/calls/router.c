@@ -245,6 +245,7 @@ static void on_passed(void *user, const struct rapahub_raw_answer *answer)
     free(passed);
 }
 
+/* r[impl cluster.node.calls] */
 static bool is_meant_here(const struct cluster_router *router, const struct rapahub_raw_call *call)
 {
     const struct rapahub_query *query = call->query;

@@ -177,6 +177,7 @@ static int start(struct cluster_runs *runs, struct run *run, struct cluster_node
     return 0;
 }
 
+/* r[impl cluster.node.streams] */
 void cluster_runs_begin(struct cluster_runs *runs, const struct cluster_effect *effect)
 {
     struct cluster_node_call *call = cluster_node_calls_of_uid(runs->calls, effect->uid);

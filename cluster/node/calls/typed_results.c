@@ -70,6 +70,7 @@ static int read_result(const struct rapahub_type *type, struct rapahub_bytes pay
                                                    : status;
 }
 
+/* r[impl cluster.node.each] */
 void cluster_typed_results_tell(const struct cluster_record_module *manifest, uint64_t method,
                                 const struct rapahub_query *query, struct rapahub_container_id from,
                                 const struct rapahub_raw_answer *answer)

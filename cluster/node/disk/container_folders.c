@@ -78,6 +78,7 @@ static int move_aside(const struct cluster_files_folder *of_pool,
     return r < 0 ? cluster_files_fail(of_pool, place->container, "put it aside", r) : 0;
 }
 
+/* r[impl cluster.folders.aside] */
 int cluster_container_folders_put_aside(const struct cluster_files_folder *pools, uint64_t pool,
                                         uint32_t container, uint64_t wall_s)
 {

@@ -275,6 +275,7 @@ static int open_all(struct cluster_data_folder *folder, int lock_fd)
     return r == 0 ? cluster_data_folder_load(folder) : r;
 }
 
+/* r[impl cluster.folder.setup] */
 int cluster_data_folder_open(struct cluster_data_folder *folder,
                              const struct cluster_data_folder_options *options)
 {

@@ -85,6 +85,7 @@ static void name_holder(int fd)
         (void)!ftruncate(fd, 0);
 }
 
+/* r[impl cluster.folder.lock] */
 int cluster_folder_lock_take(int folder, const char *path, int given)
 {
     OWN(hub_fd) int fd = open_lock(folder, path, given);

@@ -124,6 +124,7 @@ static size_t print(const struct cluster_guest_records *records, uint8_t to[FILE
     return size;
 }
 
+/* r[impl cluster.guests.file] */
 int cluster_guest_records_write(const struct cluster_guest_records *records)
 {
     const struct cluster_files_folder *folder = records->folder;
@@ -271,6 +272,7 @@ static int end_guest(const struct cluster_guest_records *records, struct cluster
     return r < 0 ? r : 1;
 }
 
+/* r[impl cluster.guests.dead] */
 int cluster_guest_records_end_all(struct cluster_guest_records *records, uint64_t deadline_ns,
                                   size_t *killed)
 {

@@ -41,6 +41,7 @@ static size_t add_checksum(char text[TEXT_MAX], size_t size)
                                    hub_crc32c(0, text, size));
 }
 
+/* r[impl cluster.folder.note] */
 int cluster_note_file_write(const struct cluster_files_folder *folder, const char *name,
                             const struct cluster_note_file *note)
 {

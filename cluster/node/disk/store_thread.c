@@ -223,6 +223,7 @@ int cluster_store_thread_fd(const struct cluster_store_thread *thread)
     return thread->fd;
 }
 
+/* r[impl cluster.disk.failed] */
 int cluster_store_thread_step(struct cluster_store_thread *thread)
 {
     char text[CLUSTER_DISK_TEXT_MAX];
@@ -252,7 +253,8 @@ void cluster_store_thread_stats(struct cluster_store_thread *thread,
 
 /* ---- requests ---- */
 
-/* Says whether a request with so many bytes may be open. A single one may have any number. */
+/* Says whether a request with so many bytes may be open. A single one may have any number.
+ * r[impl cluster.disk.bounds] */
 static int may_give(const struct cluster_store_thread *thread, uint64_t bytes)
 {
     if (thread->stopped)
@@ -269,6 +271,7 @@ static int may_give(const struct cluster_store_thread *thread, uint64_t bytes)
     return 0;
 }
 
+/* r[impl cluster.disk.order] */
 static void give(struct cluster_store_thread *thread, struct cluster_disk_job *job,
                  cluster_disk_on_done *on_done, void *user)
 {

@@ -279,6 +279,7 @@ static int put_folder_aside(struct cluster_container_row *row)
     return status;
 }
 
+/* r[impl cluster.copy.life] */
 static int take_copies(struct cluster_container_row *row, struct cluster_disk_result *result)
 {
     int status = cluster_container_loads_take(row, result);

@@ -369,6 +369,7 @@ static struct copying *make(struct cluster_container_rows *rows,
     return copying;
 }
 
+/* r[impl cluster.node.copies] */
 void cluster_container_copies_begin(struct cluster_container_rows *rows,
                                     const struct cluster_effect *effect)
 {

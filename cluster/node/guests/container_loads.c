@@ -121,6 +121,7 @@ static int hand_out(void *user, void *data, size_t size)
     return (int)size;
 }
 
+/* r[impl cluster.node.copies] */
 bool cluster_container_loads_next(struct cluster_container_row *row, struct rapahub_pieces *out)
 {
     if (row->load.next == row->load.copies.count)

@@ -90,6 +90,7 @@ void cluster_container_removal_go_on(struct cluster_container_row *row)
         clear(row);
 }
 
+/* r[impl cluster.node.removed] */
 void cluster_container_removal_begin(struct cluster_container_rows *rows,
                                      const struct cluster_effect *effect)
 {

@@ -49,6 +49,7 @@ static void wait_for_guest(struct cluster_container_steps *steps, struct cluster
         cluster_container_beginning_try(row);
 }
 
+/* r[impl cluster.node.begins] */
 void cluster_container_steps_begin(struct cluster_container_steps *steps,
                                    const struct cluster_effect *effect)
 {

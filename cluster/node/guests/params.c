@@ -35,6 +35,7 @@ static const char *replaced(struct rapahub_string text, size_t at,
     return is_word(text, at, folder) ? with->folder : NULL;
 }
 
+/* r[impl cluster.node.params] */
 int64_t cluster_params_fill(struct rapahub_string text, const struct cluster_params *with,
                             char to[CLUSTER_PARAMS_MAX])
 {

@@ -221,6 +221,7 @@ static int set_trust(struct cluster_spec_options *to, struct rapahub_string trus
     return trust.size > 0 ? set_option(to, &option) : 0;
 }
 
+/* r[impl cluster.node.options] */
 int cluster_spec_options_read(const struct cluster_pool_spec *spec,
                               struct cluster_spec_options *out)
 {

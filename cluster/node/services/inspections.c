@@ -262,6 +262,7 @@ static int start(struct cluster_inspections *inspections, struct inspection *ins
     return rapahub_supervisor_add(inspections->supervisor, &options, &inspection->child);
 }
 
+/* r[impl cluster.node.modules] */
 int cluster_inspections_begin(struct cluster_inspections *inspections, int module,
                               const uint8_t digest[CLUSTER_DIGEST_SIZE],
                               cluster_inspections_done *done, void *user)

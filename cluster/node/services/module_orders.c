@@ -175,6 +175,7 @@ static int read_digest(struct rapahub_string text, uint8_t to[CLUSTER_DIGEST_SIZ
                : rapahub_fail(RAPAHUB_EINVAL, "", "a digest has 64 digits from 0 to 9 and a to f");
 }
 
+/* r[impl cluster.node.modules] */
 int cluster_module_orders_push(struct cluster_asking *asking, struct cluster_asker *asker,
                                const struct cluster_module_orders_part *from)
 {

@@ -214,6 +214,7 @@ static const struct method *find_method(uint64_t id)
 
 /* ---- questions ---- */
 
+/* r[impl cluster.node.roles] */
 static int check_role(const struct method *method, enum rapahub_control_role role)
 {
     static const char *const names[] = {"a viewer", "an operator", "an admin"};
@@ -225,6 +226,7 @@ static int check_role(const struct method *method, enum rapahub_control_role rol
                               names[method->role]);
 }
 
+/* r[impl cluster.node.services] */
 int cluster_services_ask(struct cluster_services *services, const struct cluster_asker *from,
                          uint64_t method_id, struct rapahub_bytes arguments)
 {

@@ -253,10 +253,8 @@ static enum cluster_dedup_verdict look(uint32_t container, uint64_t number,
 static void done_below(struct cluster_dedup *of, uint32_t container, uint64_t origin,
                        uint64_t below)
 {
-    const struct cluster_dedup_call call = {.pool = POOL,
-                                            .container = container,
-                                            .uid = {origin, UINT64_MAX},
-                                            .done_below = below};
+    const struct cluster_dedup_call call = {
+        .pool = POOL, .container = container, .uid = {origin, UINT64_MAX}, .done_below = below};
     struct cluster_dedup_answer answer;
 
     (void)cluster_dedup_look(of, &call, &answer);

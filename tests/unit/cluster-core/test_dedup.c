@@ -164,10 +164,8 @@ static void a_uid_is_of_one_call(void **state)
 static void done_below(struct cluster_dedup *of, uint32_t container, uint64_t origin,
                        uint64_t below)
 {
-    const struct cluster_dedup_call call = {.pool = POOL,
-                                            .container = container,
-                                            .uid = {origin, UINT64_MAX},
-                                            .done_below = below};
+    const struct cluster_dedup_call call = {
+        .pool = POOL, .container = container, .uid = {origin, UINT64_MAX}, .done_below = below};
     struct cluster_dedup_answer answer;
 
     (void)cluster_dedup_look(of, &call, &answer);
