@@ -140,7 +140,7 @@ static void on_noted(void *user, struct cluster_disk_result *result)
         note(watch);
 }
 
-/* One at a time: of many that come together the last is noted. r[impl cluster.store.old] */
+/* Notes the last of those that come together. r[impl cluster.store.old] */
 static void note(struct cluster_map_watch *watch)
 {
     if (watch->noting > 0)
