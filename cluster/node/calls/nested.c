@@ -28,12 +28,12 @@ struct cluster_nested {
     struct cluster_index by_uid;
     struct cluster_index by_root; /* the first row of each root: it has the list */
     uint64_t begun;
-    cluster_nested_on_end *on_end;
+    const struct cluster_nested_hooks *hooks;
     void *user;
 };
 
-int cluster_nested_create(uint32_t most, uint64_t secret, cluster_nested_on_end *on_end, void *user,
-                          struct cluster_nested **out)
+int cluster_nested_create(uint32_t most, uint64_t secret, const struct cluster_nested_hooks *hooks,
+                          void *user, struct cluster_nested **out)
 {
     struct cluster_nested *nested = calloc(1, sizeof *nested);
 
@@ -41,7 +41,7 @@ int cluster_nested_create(uint32_t most, uint64_t secret, cluster_nested_on_end 
     if (nested && cluster_table_init(&nested->rows, most, sizeof(struct row)) == 0 &&
         cluster_index_init(&nested->by_uid, most, secret) == 0 &&
         cluster_index_init(&nested->by_root, most, secret) == 0) {
-        nested->on_end = on_end;
+        nested->hooks = hooks;
         nested->user = user;
         return 0;
     }
@@ -129,7 +129,7 @@ static void drop(struct cluster_nested *nested, uint32_t place)
     const struct row *row = row_at(nested, place);
 
     if (row->origin != 0)
-        nested->on_end(nested->user, row->origin);
+        nested->hooks->ended(nested->user, row->origin);
     cluster_table_give(&nested->rows, place);
 }
 

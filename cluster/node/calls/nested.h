@@ -25,12 +25,14 @@ struct cluster_nested_run {
     uint64_t root; /* number of the call at the root of its chain */
 };
 
-/* Nothing more comes of an origin. */
-typedef void cluster_nested_on_end(void *user, uint64_t origin);
+/* The table that its owner is told by: a constant. */
+struct cluster_nested_hooks {
+    void (*ended)(void *user, uint64_t origin); /* nothing more comes of it */
+};
 
 /* Makes a table of at most `most` runs. -ENOMEM. */
-int cluster_nested_create(uint32_t most, uint64_t secret, cluster_nested_on_end *on_end, void *user,
-                          struct cluster_nested **out);
+int cluster_nested_create(uint32_t most, uint64_t secret, const struct cluster_nested_hooks *hooks,
+                          void *user, struct cluster_nested **out);
 void cluster_nested_release(struct cluster_nested **nested);
 
 /* A run begins. Returns its place, and in `uid` the one by which the host knows it, which no other

@@ -16,7 +16,7 @@ struct cluster_node_calls {
     struct cluster_index by_uid;
     uint64_t made;
     struct hub_list lanes[LANES], several;
-    void (*on_remove)(void *user, const struct cluster_node_call *call);
+    const struct cluster_node_calls_hooks *hooks; /* NULL: nothing watches */
     void *user;
 };
 
@@ -56,10 +56,9 @@ void cluster_node_calls_release(struct cluster_node_calls **calls)
 }
 
 void cluster_node_calls_watch(struct cluster_node_calls *calls,
-                              void (*on_remove)(void *user, const struct cluster_node_call *call),
-                              void *user)
+                              const struct cluster_node_calls_hooks *hooks, void *user)
 {
-    calls->on_remove = on_remove;
+    calls->hooks = hooks;
     calls->user = user;
 }
 
@@ -102,8 +101,8 @@ void cluster_node_calls_remove(struct cluster_node_calls *calls, struct cluster_
 {
     uint32_t place = (uint32_t)call->number;
 
-    if (calls->on_remove)
-        calls->on_remove(calls->user, call);
+    if (calls->hooks)
+        calls->hooks->removed(calls->user, call);
     hub_list_remove(&call->lane);
     cluster_index_remove(&calls->by_uid, hash_of(calls, call->uid), place);
     free(call->result);

@@ -61,10 +61,14 @@ struct cluster_node_calls;
 int cluster_node_calls_create(uint32_t most, uint64_t secret, struct cluster_node_calls **out);
 void cluster_node_calls_release(struct cluster_node_calls **calls);
 
-/* `on_remove` is told of each call that is removed from now on, just before. */
+/* The table that a watcher is told by: a constant. */
+struct cluster_node_calls_hooks {
+    void (*removed)(void *user, const struct cluster_node_call *call); /* just before it is */
+};
+
+/* The watcher is told of each call that is removed from now on. */
 void cluster_node_calls_watch(struct cluster_node_calls *calls,
-                              void (*on_remove)(void *user, const struct cluster_node_call *call),
-                              void *user);
+                              const struct cluster_node_calls_hooks *hooks, void *user);
 
 /* Adds a copy of a call. Returns it, with its number; NULL with a diagnosis, -EBUSY: there are too
  * many. It stays where it is. */

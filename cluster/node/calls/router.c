@@ -409,7 +409,7 @@ static int visit_methods(void *user, struct rapahub_container_id target,
 
 /* ---- made and released ---- */
 
-static void on_remove(void *user, const struct cluster_node_call *call)
+static void on_removed(void *user, const struct cluster_node_call *call)
 {
     struct cluster_router *router = user;
 
@@ -426,17 +426,20 @@ static void end_origin(void *user, uint64_t origin)
         rapahub_clear_error(); /* its calls are remembered for longer */
 }
 
+static const struct cluster_node_calls_hooks of_calls = {on_removed};
+static const struct cluster_nested_hooks of_nested = {end_origin};
+
 static int create_tables(struct cluster_router *router)
 {
     int status = cluster_node_calls_create(CALLS_MAX, hub_clock_now(), &router->calls);
 
     if (status == 0)
         status =
-            cluster_nested_create(RUNS_MAX, hub_clock_now(), end_origin, router, &router->nested);
+            cluster_nested_create(RUNS_MAX, hub_clock_now(), &of_nested, router, &router->nested);
     if (status == 0 && hub_id_map_create(CALLS_MAX, &router->requests) < 0)
         status = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the calls of a node");
     if (status == 0)
-        cluster_node_calls_watch(router->calls, on_remove, router);
+        cluster_node_calls_watch(router->calls, &of_calls, router);
     return status;
 }
 

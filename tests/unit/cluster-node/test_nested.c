@@ -20,12 +20,14 @@ static void note(void *user, uint64_t origin)
     ended->origins[ended->count++] = origin;
 }
 
+static const struct cluster_nested_hooks hooks = {note};
+
 static struct cluster_nested *nested(struct ended *ended)
 {
     struct cluster_nested *nested;
 
     *ended = (struct ended){.count = 0};
-    assert_int_equal(cluster_nested_create(MOST, 3, note, ended, &nested), 0);
+    assert_int_equal(cluster_nested_create(MOST, 3, &hooks, ended, &nested), 0);
     return nested;
 }
 

@@ -47,6 +47,8 @@ static void note_root(void *user, const struct cluster_node_call *call)
     *(uint64_t *)user = call->root;
 }
 
+static const struct cluster_node_calls_hooks hooks = {note_root};
+
 /* r[verify cluster.call.nested] */
 static void a_call_is_its_own_root_unless_it_serves_another(void **state)
 {
@@ -55,7 +57,7 @@ static void a_call_is_its_own_root_unless_it_serves_another(void **state)
     uint64_t number = root->number, removed = 0;
 
     (void)state;
-    cluster_node_calls_watch(calls, note_root, &removed);
+    cluster_node_calls_watch(calls, &hooks, &removed);
     inner = cluster_node_calls_add(
         calls, &(struct cluster_node_call){.uid = {9, 1}, .again = true, .root = number});
     assert_int_equal(root->root, number);
