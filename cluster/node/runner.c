@@ -12,6 +12,7 @@
 
 #include "cluster/core/check.h"
 #include "cluster/core/dispatch.h"
+#include "cluster/node/runner_effects.h"
 #include "hub/base/check.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -21,118 +22,6 @@
 
 /* What a turn can find readable. */
 enum fd { FD_EVENTS, FD_STORE, FD_DISK, FD_STEPS, FD_SERVICES, FD_CLIENTS, FD_TIMER, FDS };
-
-/* ---- effects ---- */
-
-static void set_timer(struct cluster_runner *runner, const struct cluster_effect *effect)
-{
-    runner->timer_ns = effect->at_ns;
-}
-
-static void read_map(struct cluster_runner *runner, const struct cluster_effect *effect)
-{
-    (void)effect;
-    cluster_map_reading_begin(&runner->reading);
-}
-
-static void run_call(struct cluster_runner *runner, const struct cluster_effect *effect)
-{
-    cluster_router_run(runner->router, effect);
-}
-
-static void tell_each(struct cluster_runner *runner, const struct cluster_effect *effect)
-{
-    cluster_router_each(runner->router, effect);
-}
-
-static void answer_call(struct cluster_runner *runner, const struct cluster_effect *effect)
-{
-    cluster_router_answer(runner->router, effect);
-}
-
-static void drop_body(struct cluster_runner *runner, const struct cluster_effect *effect)
-{
-    cluster_buffers_drop(runner->buffers, effect->payload);
-}
-
-static void tell_stored(struct cluster_runner *runner, uint64_t id, int status, uint64_t revision)
-{
-    const struct cluster_event event = {
-        .kind = CLUSTER_EVENT_STORE, .id = id, .status = status, .revision = revision};
-
-    if (cluster_event_queue_add(runner->events, &event) < 0)
-        runner->failure = RAPAHUB_ENOMEM;
-}
-
-struct stored {
-    struct cluster_runner *runner;
-    uint64_t id;
-};
-
-static void on_stored(void *user, int status, uint64_t rev, const struct cluster_pair *gets,
-                      size_t count)
-{
-    OWN(hub_memory) struct stored *stored = user;
-
-    (void)gets;
-    (void)count;
-    tell_stored(stored->runner, stored->id, status, rev);
-}
-
-static void store(struct cluster_runner *runner, const struct cluster_effect *effect)
-{
-    struct stored *stored = malloc(sizeof *stored);
-
-    if (stored) {
-        *stored = (struct stored){runner, effect->id};
-        if (cluster_marker_submit(runner->boot->marker, effect->txn, on_stored, stored) == 0)
-            return;
-    }
-    free(stored);
-    rapahub_clear_error();
-    tell_stored(runner, effect->id, CLUSTER_TXN_NOT_APPLIED, 0);
-}
-
-static void begin_container(struct cluster_runner *runner, const struct cluster_effect *effect)
-{
-    cluster_container_steps_begin(runner->steps, effect);
-}
-
-static void hold_container(struct cluster_runner *runner, const struct cluster_effect *effect)
-{
-    cluster_container_steps_hold(runner->steps, effect, effect->kind == CLUSTER_EFFECT_HOLD);
-}
-
-static void remove_container(struct cluster_runner *runner, const struct cluster_effect *effect)
-{
-    cluster_container_steps_remove(runner->steps, effect);
-}
-
-static void copy_state(struct cluster_runner *runner, const struct cluster_effect *effect)
-{
-    cluster_container_steps_copy(runner->steps, effect);
-}
-
-static void end_order(struct cluster_runner *runner, const struct cluster_effect *effect)
-{
-    cluster_services_ordered(runner->services, effect);
-}
-
-static void (*const carry_out[CLUSTER_EFFECT_KINDS])(struct cluster_runner *runner,
-                                                     const struct cluster_effect *effect) = {
-    [CLUSTER_EFFECT_TIMER] = set_timer,
-    [CLUSTER_EFFECT_RANGE] = read_map,
-    [CLUSTER_EFFECT_RUN] = run_call,
-    [CLUSTER_EFFECT_EACH] = tell_each,
-    [CLUSTER_EFFECT_ANSWER] = answer_call,
-    [CLUSTER_EFFECT_DROP] = drop_body,
-    [CLUSTER_EFFECT_TXN] = store,
-    [CLUSTER_EFFECT_BEGIN] = begin_container,
-    [CLUSTER_EFFECT_HOLD] = hold_container,
-    [CLUSTER_EFFECT_RELEASE] = hold_container,
-    [CLUSTER_EFFECT_REMOVE] = remove_container,
-    [CLUSTER_EFFECT_ORDERED] = end_order,
-    [CLUSTER_EFFECT_COPY] = copy_state};
 
 /* ---- events ---- */
 
@@ -221,12 +110,7 @@ static int step(struct cluster_runner *runner, struct cluster_event *event)
     status = cluster_core_step(runner->core, event, runner->effects);
     if (status < 0)
         refuse(runner, event, status);
-    for (uint32_t i = 0; i < runner->effects->count; i++) {
-        const struct cluster_effect *effect = &runner->effects->effects[i];
-
-        CHECK(effect->kind < CLUSTER_EFFECT_KINDS && carry_out[effect->kind]);
-        carry_out[effect->kind](runner, effect);
-    }
+    cluster_runner_effects_carry_out(runner);
     return status;
 }
 
