@@ -23,10 +23,11 @@
 #include "hub/base/own.h"
 #include "hub/base/proof.h"
 
-#define TOPIC "rapahubd"
-#define SLICE HUB_SECOND /* the longest wait; then it looks again */
-#define PATH  128        /* bytes of a socket's */
-#define TEXT  1024       /* bytes of a diagnosis */
+#define TOPIC      "rapahubd"
+#define SLICE      HUB_SECOND /* the longest wait; then it looks again */
+#define PATH       128        /* bytes of a socket's */
+#define TEXT       1024       /* bytes of a diagnosis */
+#define GUESTS_MAX 512        /* that a host may have, those that were admitted among them */
 
 enum end {
     END_NOT,
@@ -291,17 +292,30 @@ static int loop(struct serving *serving)
 
 /* ---- end ---- */
 
-static void kill_guest(void *user, const struct rapahub_guest_status *status)
+struct living {
+    struct rapahub_guest_id guests[GUESTS_MAX];
+    uint32_t count;
+};
+
+static void keep_guest(void *user, const struct rapahub_guest_status *status)
 {
-    if (status->pid > 0 && rapahub_host_kill(user, status->guest) < 0)
-        rapahub_clear_error();
+    struct living *living = user;
+
+    if (status->pid > 0 && living->count < GUESTS_MAX)
+        living->guests[living->count++] = status->guest;
 }
 
-/* A guest that is not asked does not hold up the end; the end of the host waits for each. */
+/* A guest that is not asked does not hold up the end; the end of the host waits for each. They are
+ * killed after the visit, in which the host allows nothing but calls. */
 static void kill_guests(struct serving *serving)
 {
-    if (serving->host && rapahub_host_guests(serving->host, kill_guest, serving->host) < 0)
+    struct living living = {.count = 0};
+
+    if (serving->host && rapahub_host_guests(serving->host, keep_guest, &living) < 0)
         rapahub_clear_error();
+    for (uint32_t i = 0; i < living.count; i++)
+        if (rapahub_host_kill(serving->host, living.guests[i]) < 0)
+            rapahub_clear_error();
 }
 
 static void close_all(struct serving *serving)
