@@ -443,6 +443,17 @@ int guest_lifecycle_run(struct guest *guest, enum hub_lifecycle_method method,
 }
 
 /* r[impl cluster.token] */
+/* Only the host says it: requests of others come by way of the host. r[impl hub.route.uid] */
+static struct rapahub_uid uid_of(const struct guest_frame *frame)
+{
+    struct rapahub_uid uid = {0, 0};
+
+    _Static_assert(sizeof uid == HUB_METADATA_UID, "its size");
+    if (frame->request && frame->request->metadata.uid)
+        memcpy(&uid, frame->request->metadata.uid, sizeof uid);
+    return uid;
+}
+
 int rapahub_chimod_token(struct rapahub_token *out)
 {
     const struct guest *guest = guest_current();
@@ -452,6 +463,6 @@ int rapahub_chimod_token(struct rapahub_token *out)
         container = guest->frame->container ? guest->frame->container : guest->containers.asked;
     if (!container)
         return rapahub_fail(RAPAHUB_ESTATE, "", "no callback and no method runs on this thread");
-    *out = (struct rapahub_token){.token = container->token};
+    *out = (struct rapahub_token){.token = container->token, .uid = uid_of(guest->frame)};
     return 0;
 }

@@ -107,6 +107,22 @@ int host_asyncs_cancelled(struct host_async *async)
     return cancelled ? rapahub_fail(RAPAHUB_ECANCELED, "", "%s was cancelled", async->method) : 0;
 }
 
+/* A call as bytes may have a uid, which its guest learns. r[impl hub.route.uid] */
+static size_t head_of(const struct host_async *async, uint64_t handle, uint64_t chain, uint8_t *to)
+{
+    const uint64_t uid[] = {async->uid.origin, async->uid.number};
+    const struct hub_metadata metadata = {
+        .container = handle, .chain = chain, .uid = (const uint8_t *)uid};
+    struct hub_writer writer;
+
+    _Static_assert(sizeof uid == HUB_METADATA_UID, "its size");
+    if ((uid[0] | uid[1]) == 0)
+        return host_request_head(handle, chain, to);
+    hub_writer_init(&writer, to, HOST_REQUEST_HEAD_MAX);
+    hub_metadata_write(&writer, &metadata);
+    return writer.size;
+}
+
 /* Sends the call by the route that was found. After a success it may have ended already. */
 static int send(struct host_call *host, struct host_async *async, struct host_route *route)
 {
@@ -119,7 +135,7 @@ static int send(struct host_call *host, struct host_async *async, struct host_ro
     uint8_t head[HOST_REQUEST_HEAD_MAX];
     const struct hub_call wanted = {
         .method_id = async->method_id,
-        .payload = {.head = {head, host_request_head(route->handle, chain, head)},
+        .payload = {.head = {head, head_of(async, route->handle, chain, head)},
                     .tail = async->arguments,
                     .more = more,
                     .aligned = async->aligned},

@@ -36,6 +36,7 @@ static const char before_container[] = "\x11" HUB_KEY_CONTAINER "\x02";
 static const char before_target[] = "\x0a" HUB_KEY_TARGET "\x01";
 static const char before_chain[] = "\x0d" HUB_KEY_CHAIN "\x02";
 static const char before_fault[] = "\x0d" HUB_KEY_FAULT "\x02";
+static const char before_uid[] = "\x0b" HUB_KEY_UID "\x01\x10";
 
 _Static_assert(sizeof HUB_KEY_CONTAINER == 0x11 + 1, "its length");
 _Static_assert(sizeof HUB_KEY_TARGET == 0x0a + 1, "its length");
@@ -62,13 +63,21 @@ static void put_target(struct hub_writer *writer, const struct hub_metadata *met
     hub_writer_put(writer, metadata->target.data, metadata->target.size);
 }
 
+static void put_uid(struct hub_writer *writer, const uint8_t *uid)
+{
+    if (!uid)
+        return;
+    hub_writer_put(writer, before_uid, sizeof before_uid - 1);
+    hub_writer_put(writer, uid, HUB_METADATA_UID);
+}
+
 /* Numbers and keys of our own are always within the limits; only the target's size is checked.
  * r[impl call.metadata.limits] */
 int hub_metadata_write(struct hub_writer *writer, const struct hub_metadata *metadata)
 {
     bool targeted = metadata->target.size != 0;
     unsigned count = (unsigned)(metadata->container != 0) + (targeted || metadata->chain != 0) +
-                     (metadata->fault != 0);
+                     (metadata->fault != 0) + (metadata->uid != NULL);
 
     if (metadata->target.size > HUB_METADATA_VALUE - NUMBER_MAX)
         return rapahub_fail(RAPAHUB_EMSGSIZE, "call.metadata.limits",
@@ -82,6 +91,7 @@ int hub_metadata_write(struct hub_writer *writer, const struct hub_metadata *met
     else
         PUT_NUMBER(writer, before_chain, metadata->chain);
     PUT_NUMBER(writer, before_fault, metadata->fault);
+    put_uid(writer, metadata->uid);
     return writer->failure;
 }
 
@@ -140,6 +150,9 @@ static void keep(struct hub_metadata *metadata, const struct hub_metadata_entry 
         metadata->fault = entry->number;
     else if (is_key(entry, HUB_METADATA_BYTES, HUB_KEY_TARGET))
         keep_target(metadata, entry->bytes);
+    else if (is_key(entry, HUB_METADATA_BYTES, HUB_KEY_UID) &&
+             entry->bytes.size == HUB_METADATA_UID)
+        metadata->uid = entry->bytes.data;
 }
 
 static int refuse(struct hub_reader *reader, const char *rule, const char *what)

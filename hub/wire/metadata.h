@@ -25,6 +25,9 @@
 #define HUB_KEY_TARGET    "rapahub-to"        /* bytes: a chain or 0, and the called container */
 #define HUB_KEY_CHAIN     "rapahub-chain"     /* u64: marks calls that serve to answer each other */
 #define HUB_KEY_FAULT     "rapahub-fault"     /* u64: why a call was not run: HUB_FAULT_... */
+#define HUB_KEY_UID       "rapahub-uid"       /* bytes: origin and number of a call, u64 LE each */
+
+#define HUB_METADATA_UID 16 /* bytes */
 
 enum hub_fault {
     HUB_FAULT_NONE,
@@ -52,6 +55,7 @@ struct hub_metadata {
     uint64_t chain;              /* 0: absent */
     uint64_t fault;              /* 0: absent */
     struct rapahub_bytes target; /* size 0: absent */
+    const uint8_t *uid;          /* HUB_METADATA_UID bytes; NULL: absent */
 };
 
 /* Writes the members that are not 0 under their keys, with chain and target in one entry. If all

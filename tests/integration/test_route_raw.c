@@ -113,6 +113,26 @@ static void what_answers_a_call_with_a_uid_goes_to_the_router_with_it(void **sta
     routing_close(&on);
 }
 
+/* r[verify hub.route.uid] */
+static void a_method_learns_the_uid_of_its_call(void **state)
+{
+    const struct rapahub_raw_call call = {
+        .target = caller, .method_id = id_of("uid() -> u64"), .uid = {7, 11}};
+    const struct rapahub_call plain = {.target = caller, .method = "uid() -> u64"};
+    uint64_t sum = 1;
+    struct raw_done done;
+    struct routing on;
+
+    (void)state;
+    routing_open(&on);
+    assert_done(start(&on.near, CALLER, caller, NULL));
+    end_raw(on.near.host, &call, &done);
+    assert_true(done.status == 0 && done.size == 1 && done.payload[0] == 18);
+    assert_done(rapahub_host_call(on.near.host, &plain, &sum));
+    assert_int_equal(sum, 0);
+    routing_close(&on);
+}
+
 /* r[verify hub.route.bound] */
 static void calls_that_find_no_container_end_at_the_bound(void **state)
 {
@@ -132,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_as_bytes_gives_bytes),
         cmocka_unit_test(what_answers_a_call_with_a_uid_goes_to_the_router_with_it),
+        cmocka_unit_test(a_method_learns_the_uid_of_its_call),
         cmocka_unit_test(calls_that_find_no_container_end_at_the_bound),
     };
 

@@ -167,6 +167,17 @@ static int caller_sizes(void *self, uint32_t pool, uint32_t rounds, uint32_t *ri
     return r;
 }
 
+/* The sum of both parts of the uid of this call. */
+static int caller_uid(void *self, uint64_t *sum)
+{
+    struct rapahub_token token;
+    int r = rapahub_chimod_token(&token);
+
+    (void)self;
+    *sum = r < 0 ? 0 : token.uid.origin + token.uid.number;
+    return r;
+}
+
 static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(fill, caller_fill, bytes, u32),
     RAPAHUB_METHOD(sizes, caller_sizes, u32, u32, u32),
@@ -179,6 +190,7 @@ static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(hold, caller_hold, void, u32, u32),
     RAPAHUB_METHOD(twice, caller_twice, i64, i64),
     RAPAHUB_METHOD(descend, caller_descend, i64, i64),
+    RAPAHUB_METHOD(uid, caller_uid, u64, void),
     RAPAHUB_METHOD_END,
 };
 
