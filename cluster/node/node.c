@@ -381,7 +381,8 @@ static void end_work(struct rapahub_node *node)
         cluster_container_steps_stop(runner->steps, STOP_NS);
     finish_in_host(node);
     cluster_store_thread_stop(runner->disk, true, hub_clock_after(DISK_NS));
-    cluster_map_watch_end(&runner->watch); /* the end of the session changes the metastore once more */
+    cluster_map_watch_end(
+        &runner->watch); /* the end of the session changes the metastore once more */
     if (node->booted && node->stopped && cluster_boot_end_session(&node->boot) < 0)
         rapahub_clear_error(); /* its next life ends it */
     if (node->booted)
