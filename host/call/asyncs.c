@@ -290,8 +290,7 @@ static int join_chain(struct host_call *host, struct host_async *async)
     return async->seat ? 0 : RAPAHUB_ENOMEM;
 }
 
-/* Says whether a raw call may go out at once: its owner makes it, and none waits that came before.
- */
+/* Says whether a raw call may go out at once: its owner makes it, and no earlier one waits. */
 static bool goes_at_once(struct host_call *host, const struct host_async *async)
 {
     return async->raw && !async->routed && hub_observe(&host->asyncs.waiting) == 0 &&

@@ -317,8 +317,7 @@ static struct cluster_node_call open_of(struct cluster_router *router,
     return open;
 }
 
-/* No other call has a uid of the node's own, so there is no need of a digest of all its arguments.
- */
+/* No other call has a uid of the node's own, so its arguments need no digest. */
 static struct cluster_send_call asked_of(const struct rapahub_raw_call *call,
                                          struct cluster_uid uid)
 {
