@@ -245,6 +245,7 @@ static bool precedes(const struct cluster_client_call *earlier,
            (one->mode != RAPAHUB_QUERY_DIRECT || earlier->container == later->container);
 }
 
+/* r[impl cluster.client.order] */
 static void find_before(const struct cluster_client_calls *calls, struct cluster_client_call *call)
 {
     if (call->query.order == 0)
@@ -364,6 +365,7 @@ void cluster_client_calls_delay(struct cluster_client_calls *calls,
     insert(calls, call);
 }
 
+/* r[impl cluster.client.again] */
 void cluster_client_calls_lost(struct cluster_client_calls *calls)
 {
     hub_list_init(&calls->waiting);

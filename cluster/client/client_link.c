@@ -194,6 +194,7 @@ static int take_resolved(struct cluster_client_loop *loop, const struct cluster_
     return call ? cluster_client_call_resolve(call, resolved) : 0;
 }
 
+/* r[impl cluster.client.frame] */
 static int take_of_call(struct cluster_client_loop *loop, const struct cluster_frame *frame,
                         const struct cluster_body *body)
 {
@@ -213,6 +214,7 @@ static int take_of_call(struct cluster_client_loop *loop, const struct cluster_f
     }
 }
 
+/* r[impl cluster.client.frame] */
 static int take(void *user, const struct cluster_frame *frame, const struct cluster_body *body)
 {
     struct cluster_client_loop *loop = user;
@@ -237,6 +239,7 @@ static const struct cluster_connection_hooks hooks = {take, on_credit};
 
 /* ---- the connection ---- */
 
+/* r[impl cluster.client.hello] */
 static int put_hello(struct cluster_client_loop *loop)
 {
     const struct cluster_body body = {

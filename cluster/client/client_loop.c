@@ -34,7 +34,7 @@ bool cluster_client_loop_is_here(const struct cluster_client_loop *loop)
 
 /* ---- times ---- */
 
-/* Returns until when a call waits for a node that is away. */
+/* Returns until when a call waits for a node that is away. r[impl cluster.client.times] */
 static uint64_t until_of(const struct cluster_client_loop *loop,
                          const struct cluster_client_call *call)
 {
@@ -54,6 +54,7 @@ static void end_late(struct cluster_client_loop *loop, struct cluster_client_cal
     cluster_client_calls_end(&loop->calls, call, &end);
 }
 
+/* r[impl cluster.client.times] */
 static void look_at_times(struct cluster_client_loop *loop, uint64_t now_ns)
 {
     uint64_t due = HUB_NEVER;

@@ -60,6 +60,7 @@ static int read_transport(enum rapahub_client_transport *out)
                         "%s is '%s'; it takes automatic, socket or shared-memory", name, value);
 }
 
+/* r[impl cluster.client.variables] */
 int rapahub_client_environment(struct rapahub_client_options *options)
 {
     static const char *const wait[] = {"RAPAHUB_WAIT_SERVER", "CHI_WAIT_SERVER", NULL},

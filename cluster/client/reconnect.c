@@ -15,6 +15,7 @@ void cluster_reconnect_begin(struct cluster_reconnect *reconnect, uint64_t now_n
                                             .wait_ns = at_once ? FIRST / 2 : FIRST};
 }
 
+/* r[impl cluster.client.again] */
 void cluster_reconnect_failed(struct cluster_reconnect *reconnect, uint64_t now_ns)
 {
     uint64_t most = now_ns - reconnect->since_ns < SOON_UNTIL ? SOON_MOST : MOST;

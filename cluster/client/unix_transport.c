@@ -57,6 +57,7 @@ static int look_into(void *user, const char *folder)
     return search->r != RAPAHUB_ENOENT;
 }
 
+/* r[impl cluster.client.places] */
 static int connect_default(int *fd)
 {
     struct search search = {RAPAHUB_ENOENT, fd};
@@ -67,6 +68,7 @@ static int connect_default(int *fd)
     return search.r;
 }
 
+/* r[impl cluster.client.again] */
 int cluster_unix_transport_connect(struct cluster_unix_transport *transport, int *fd, int *pidfd)
 {
     int r;

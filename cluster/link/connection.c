@@ -150,7 +150,8 @@ static int put_whole(struct cluster_connection *connection, struct cluster_frame
     return 0;
 }
 
-/* A failure after the first part ends the connection, for the other side waits for the rest. */
+/* A failure after the first part ends the connection, for the other side waits for the rest.
+ * r[impl cluster.link.parts] */
 static int put_parts(struct cluster_connection *connection, struct cluster_frame frame,
                      const struct cluster_body *body, size_t size)
 {
@@ -183,6 +184,7 @@ static int refuse_overfull(void)
                         "the other side does not read, and too much waits for it");
 }
 
+/* r[impl cluster.link.queue] */
 int cluster_connection_put(struct cluster_connection *connection, const struct cluster_frame *frame,
                            const struct cluster_body *body)
 {
@@ -364,6 +366,7 @@ static int take_credit(struct cluster_connection *connection, const struct clust
     return r;
 }
 
+/* r[impl cluster.link.alive] */
 static int answer_ping(struct cluster_connection *connection)
 {
     return cluster_connection_put(connection, &(struct cluster_frame){.type = CLUSTER_FRAME_PONG},
@@ -442,6 +445,7 @@ static int take_all(struct cluster_connection *connection)
     return r;
 }
 
+/* r[impl cluster.link.alive] */
 static int ask_silent(struct cluster_connection *connection, uint64_t now_ns)
 {
     if (connection->options.ping_ns == 0 || connection->asked ||

@@ -10,6 +10,7 @@ void cluster_credit_init(struct cluster_credit *credit, uint32_t whole)
     *credit = (struct cluster_credit){.whole = whole, .left = whole, .granted = whole};
 }
 
+/* r[impl cluster.link.credit] */
 bool cluster_credit_may_send(const struct cluster_credit *credit)
 {
     return credit->left > 0;
@@ -20,6 +21,7 @@ void cluster_credit_sent(struct cluster_credit *credit, uint64_t bytes)
     credit->left -= (int64_t)bytes;
 }
 
+/* r[impl cluster.link.credit] */
 int cluster_credit_gain(struct cluster_credit *credit, uint32_t bytes)
 {
     if (credit->left + bytes > credit->whole)
@@ -29,6 +31,7 @@ int cluster_credit_gain(struct cluster_credit *credit, uint32_t bytes)
     return 0;
 }
 
+/* r[impl cluster.link.credit] */
 int cluster_credit_begin(const struct cluster_credit *credit)
 {
     return credit->granted > 0 ? 0
@@ -41,6 +44,7 @@ void cluster_credit_received(struct cluster_credit *credit, uint64_t bytes)
     credit->granted -= (int64_t)bytes;
 }
 
+/* r[impl cluster.link.credit] */
 uint32_t cluster_credit_consume(struct cluster_credit *credit, uint64_t bytes)
 {
     int64_t back;

@@ -39,6 +39,7 @@ static bool is_same(const struct cluster_frame *one, const struct cluster_frame 
            one->revision == other->revision;
 }
 
+/* r[impl cluster.link.parts] */
 static int check(const struct cluster_parts *parts, const struct cluster_frame *frame)
 {
     bool first = (frame->flags & CLUSTER_FRAME_FIRST) != 0,
@@ -55,6 +56,7 @@ static int check(const struct cluster_parts *parts, const struct cluster_frame *
     return 0;
 }
 
+/* r[impl cluster.link.parts] */
 static int reserve(struct cluster_parts *parts, size_t size)
 {
     size_t capacity = parts->capacity ? parts->capacity : CAPACITY_FIRST;

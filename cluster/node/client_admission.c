@@ -30,6 +30,7 @@ struct cluster_clients_call cluster_client_admission_describe(const struct clust
                            : hub_clock_after(body->left_us * HUB_MICROSECOND)};
 }
 
+/* r[impl cluster.client.role] */
 int cluster_client_admission_check(const struct cluster_clients_call *call)
 {
     bool offer = !cluster_ids_is_pool(call->frame->pool);

@@ -73,6 +73,7 @@ static bool fits(const struct cluster_clients *clients, const struct cluster_cli
     return answer->payload.size + OVERHEAD <= clients->options.body_max;
 }
 
+/* r[impl cluster.client.bounds] */
 void cluster_client_ends_tell(struct cluster_clients *clients, struct cluster_origin_call *call,
                               uint8_t type, const struct cluster_clients_answer *answer)
 {

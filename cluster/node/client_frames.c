@@ -19,6 +19,7 @@ static int refuse_frame(const char *rule, const struct cluster_frame *frame, con
 
 /* ---- HELLO ---- */
 
+/* r[impl cluster.client.hello] */
 static int check_hello(const struct cluster_clients *clients,
                        const struct cluster_body_hello *hello)
 {
@@ -77,6 +78,7 @@ static void use_origin(struct cluster_client *client, struct cluster_origin *ori
                     "HELLO");
 }
 
+/* r[impl cluster.client.hello] */
 static int take_hello(struct cluster_client *client, const struct cluster_body_hello *hello)
 {
     struct cluster_clients *clients = client->clients;
@@ -223,6 +225,7 @@ static int take_call(struct cluster_client *client, const struct cluster_frame *
 
 /* ---- the others ---- */
 
+/* r[impl cluster.client.frame] */
 static int take_of_call(struct cluster_client *client, const struct cluster_frame *frame,
                         const struct cluster_body *body)
 {
@@ -297,6 +300,7 @@ static int take_close(struct cluster_client *client, const struct cluster_body_c
     return CLUSTER_CONNECTION_LATER;
 }
 
+/* r[impl cluster.client.hello] r[impl cluster.client.frame] */
 static int take(void *user, const struct cluster_frame *frame, const struct cluster_body *body)
 {
     struct cluster_client *client = user;

@@ -23,6 +23,7 @@ const struct hub_states cluster_client_links_states = {
                                 HUB_TO(CLUSTER_CLIENT_DOOMED) | HUB_TO(CLUSTER_CLIENT_FREE)},
      [CLUSTER_CLIENT_DOOMED] = {"Doomed", HUB_TO(CLUSTER_CLIENT_FREE)}}};
 
+/* r[impl cluster.client.broken] */
 static void count_broken(struct cluster_clients *clients, const char *rule)
 {
     uint32_t i = 0;
@@ -59,6 +60,7 @@ void cluster_client_links_doom(struct cluster_client *client, const char *why)
                         "client", why);
 }
 
+/* r[impl cluster.client.broken] */
 void cluster_client_links_fail(struct cluster_client *client)
 {
     const struct rapahub_diagnosis *failure = rapahub_last_error();

@@ -51,6 +51,7 @@ static int refuse(const char *of, uint32_t count, uint32_t most)
                         "%" PRIu32 " of %" PRIu32 " %s are there", count, most, of);
 }
 
+/* r[impl cluster.client.bounds] */
 static int check_connections(const struct cluster_client_users *users,
                              const struct cluster_client_user *user, bool admin)
 {
@@ -81,6 +82,7 @@ int cluster_client_users_connect(struct cluster_client_users *users, uid_t uid, 
     return 0;
 }
 
+/* r[impl cluster.client.bounds] */
 int cluster_client_users_add_origin(struct cluster_client_users *users, uid_t uid,
                                     struct cluster_client_user **out)
 {

@@ -180,6 +180,7 @@ static void turn_away(struct cluster_clients *clients, int fd, int code)
     cluster_connection_release(&connection);
 }
 
+/* r[impl cluster.client.role] */
 static void take_client(struct cluster_clients *clients, int fd)
 {
     struct cluster_client_user *user = NULL;
@@ -247,6 +248,7 @@ static void serve(struct cluster_client *client)
     cluster_client_links_flush(client);
 }
 
+/* r[impl cluster.client.hello] */
 static void end_silent(struct cluster_client *client, uint64_t now_ns)
 {
     if (client->state != CLUSTER_CLIENT_NEW || now_ns < client->hello_ns)

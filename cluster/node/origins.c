@@ -191,6 +191,7 @@ struct cluster_origin_call *cluster_origins_find_own(const struct cluster_origin
     return hub_id_map_get(origins->by_own, own);
 }
 
+/* r[impl cluster.client.bounds] */
 static int check_room(const struct cluster_origin *origin)
 {
     if (origin->calls_count >= CLUSTER_ORIGINS_CALLS_OF)
@@ -216,6 +217,7 @@ static bool copy_members(struct cluster_origin_call *to, const struct cluster_cl
     return true;
 }
 
+/* r[impl cluster.client.bounds] */
 static int enter(struct cluster_origins *origins, struct cluster_origin_call *call)
 {
     struct cluster_origin_call **head = bucket(origins, call->origin->number, call->number);
@@ -355,7 +357,7 @@ static struct cluster_origin_end *copy_end(uint8_t type,
     return end;
 }
 
-/* r[impl cluster.client.kept] */
+/* r[impl cluster.client.kept] r[impl cluster.client.bounds] */
 bool cluster_origins_keep(struct cluster_origin_call *call, uint8_t type,
                           const struct cluster_clients_answer *answer)
 {

@@ -242,6 +242,7 @@ static void the_node_of_this_user_is_found(void **state)
     unsetenv("XDG_RUNTIME_DIR");
 }
 
+/* r[verify cluster.client.again] */
 static void the_next_node_takes_over(void **state)
 {
     struct stage *stage = *state;

@@ -29,7 +29,8 @@ struct stage {
     struct cluster_body body;   /* only its numbers */
     uint8_t cluster[CLUSTER_BODY_UUID];
     size_t cluster_size; /* of the last HELLO */
-    unsigned frames;
+    unsigned frames, calls;
+    uint64_t numbers[8]; /* of the first calls that came */
     pthread_t opener;
     struct rapahub_client *client;
     int opened;
@@ -44,6 +45,8 @@ static int note(void *user, const struct cluster_frame *frame, const struct clus
         return 0;
     if (frame->type == CLUSTER_FRAME_HELLO)
         stage->cluster_size = body->hello.cluster.size;
+    if (frame->type == CLUSTER_FRAME_CALL && stage->calls++ < 8)
+        stage->numbers[stage->calls - 1] = frame->uid.number;
     stage->frame = *frame;
     stage->body = *body;
     stage->frames++;
@@ -259,7 +262,7 @@ static void a_result_that_comes_twice_counts_once(void **state)
     assert_int_equal(hub_observe(&one.each), 0);
 }
 
-/* r[verify cluster.client.again] */
+/* r[verify cluster.client.again] r[verify cluster.client.frame] */
 static void frames_that_a_node_does_not_send_end_the_connection(void **state)
 {
     static const struct cluster_body none, credit = {.credit = {CLUSTER_CREDIT_CALLS, 1 << 20}},
@@ -307,6 +310,27 @@ static void frames_for_other_clients_end_the_connection(void **state)
     ends_by_the_next_connection(stage, &ending);
 }
 
+/* The first was delayed, and would come after the others. r[verify cluster.client.again] */
+static void calls_come_again_in_the_order_of_their_numbers(void **state)
+{
+    const struct cluster_body later = {.nack = {.reason = CLUSTER_NACK_BUSY, .after_ms = 1000}};
+    static struct ending endings[3];
+    struct stage *stage = *state;
+
+    open_stage(stage);
+    for (unsigned i = 0; i < 3; i++) {
+        begin(stage, &endings[i]);
+        assert_true(expect(stage, CLUSTER_FRAME_CALL));
+        if (i == 0)
+            put(stage, for_call(stage, CLUSTER_FRAME_NACK), &later);
+    }
+    greet(stage);
+    while (stage->calls < 6)
+        assert_true(expect(stage, CLUSTER_FRAME_CALL));
+    for (unsigned i = 3; i < 6; i++)
+        assert_int_equal(stage->numbers[i], stage->numbers[i - 3]);
+}
+
 static void garbage_ends_the_connection(void **state)
 {
     struct stage *stage = *state;
@@ -344,7 +368,8 @@ static void a_result_of_another_type_is_the_calls_failure(void **state)
     }
 }
 
-/* A call may be refused for ever, with a name for that, or for a while. */
+/* A call may be refused for ever, with a name for that, or for a while.
+ * r[verify cluster.client.again] */
 static void a_refusal_ends_a_call_or_delays_it(void **state)
 {
     static const struct {
@@ -460,6 +485,7 @@ int main(void)
         TEST(a_result_that_comes_twice_counts_once),
         TEST(frames_that_a_node_does_not_send_end_the_connection),
         TEST(frames_for_other_clients_end_the_connection),
+        TEST(calls_come_again_in_the_order_of_their_numbers),
         TEST(garbage_ends_the_connection),
         TEST(a_result_of_another_type_is_the_calls_failure),
         TEST(a_refusal_ends_a_call_or_delays_it),

@@ -242,6 +242,7 @@ static void open_calls_are_sent_again_to_where_they_went(void **state)
     assert_int_equal(hub_observe64(&stage->node.lineage), cluster_ids_lineage(50, 0));
 }
 
+/* r[verify cluster.client.again] */
 static void a_call_that_was_never_sent_is_no_maybe(void **state)
 {
     struct stage *stage = *state;

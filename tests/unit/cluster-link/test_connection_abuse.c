@@ -192,7 +192,8 @@ static void parts_that_never_end_do(void **state)
     close_ends(&ends);
 }
 
-/* Between the parts of a body frames of other kinds may come. */
+/* Between the parts of a body frames of other kinds may come. r[verify cluster.link.parts]
+ * r[verify cluster.link.alive] */
 static void a_ping_between_parts_is_answered(void **state)
 {
     uint8_t header[CLUSTER_FRAME_SIZE];
@@ -211,6 +212,7 @@ static void a_ping_between_parts_is_answered(void **state)
     close_ends(&ends);
 }
 
+/* r[verify cluster.link.parts] */
 static void the_memory_of_parts_comes_from_the_budget(void **state)
 {
     struct hub_budget *budget = hub_budget_create(3u << 20);

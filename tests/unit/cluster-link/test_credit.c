@@ -49,6 +49,7 @@ static void who_begins_without_credit_is_refused(void **state)
     assert_int_equal(cluster_credit_begin(&credit), RAPAHUB_EPROTOCOL);
 }
 
+/* r[verify cluster.link.credit] */
 static void credit_goes_back_in_eighths(void **state)
 {
     struct cluster_credit credit;

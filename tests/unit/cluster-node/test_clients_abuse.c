@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clients that keep to no rule, or want more than their share. */
 #include "hub/base/random.h"
+#include "tests/support/pause.h"
 #include "tests/unit/cluster-node/client_end.h"
 
 /* A client that behaves is served whatever others do. */
@@ -45,6 +46,27 @@ static void who_does_not_say_hello_first_is_cut_off(void **state)
     is_cut_off(node, &program, "cluster.client.hello");
     assert_int_equal(node->begun, 0);
     is_well(node, ORIGIN(9));
+}
+
+/* r[verify cluster.client.hello] */
+static void who_says_nothing_is_cut_off(void **state)
+{
+    struct node *node = *state;
+    uint64_t then = hub_clock_now();
+    struct program program;
+
+    connect_program(node, &program);
+    serve(node);
+    assert_int_equal(cluster_clients_figures(node->clients).connections, 1);
+    while (cluster_clients_figures(node->clients).connections > 0 &&
+           hub_clock_now() - then < 30 * HUB_SECOND) {
+        pause_ms(10);
+        serve(node);
+    }
+    assert_true(hub_clock_now() - then >= 5 * HUB_SECOND);
+    is_well(node, ORIGIN(9));
+    assert_int_equal(times_broken(node, "cluster.client.hello"), 1);
+    disconnect(node, &program);
 }
 
 static void refused_hello(struct node *node, const struct cluster_body *body, int code,
@@ -337,6 +359,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(who_does_not_say_hello_first_is_cut_off),
+        TEST(who_says_nothing_is_cut_off),
         TEST(who_is_no_client_of_this_node_is_told_so),
         TEST(the_origin_of_another_user_is_refused),
         TEST(frames_of_a_node_are_not_taken),

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bounds of clients for which a test by sockets would take too many of them. */
+#include <rapahub/error.h>
+
+#include "cluster/node/client_users.h"
+#include "cluster/node/origins.h"
+#include "tests/support/testing.h"
+
+static void refused(int r)
+{
+    assert_int_equal(r, RAPAHUB_EBUSY);
+    assert_string_equal(rapahub_last_error()->rule, "cluster.client.bounds");
+}
+
+/* r[verify cluster.client.bounds] */
+static void who_is_no_admin_shares_half_of_the_connections(void **state)
+{
+    struct cluster_client_user *user[128], *admin;
+    struct cluster_client_users users;
+
+    (void)state;
+    cluster_client_users_init(&users);
+    for (unsigned i = 0; i < 128; i++)
+        assert_int_equal(cluster_client_users_connect(&users, 1001 + i / 64, false, &user[i]), 0);
+    refused(cluster_client_users_connect(&users, 1003, false, &admin));
+    assert_int_equal(cluster_client_users_connect(&users, 0, true, &admin), 0);
+    cluster_client_users_disconnect(&users, admin, true);
+    cluster_client_users_disconnect(&users, user[0], false);
+    assert_int_equal(cluster_client_users_connect(&users, 1003, false, &user[0]), 0);
+    for (unsigned i = 0; i < 128; i++)
+        cluster_client_users_disconnect(&users, user[i], false);
+    assert_true(hub_list_empty(&users.all));
+}
+
+/* r[verify cluster.client.bounds] */
+static void a_node_has_a_bound_of_origins(void **state)
+{
+    static struct cluster_client_user *user[4096];
+    struct cluster_client_user *more;
+    struct cluster_client_users users;
+
+    (void)state;
+    cluster_client_users_init(&users);
+    for (unsigned i = 0; i < 4096; i++)
+        assert_int_equal(cluster_client_users_add_origin(&users, 1001 + i / 1024, &user[i]), 0);
+    refused(cluster_client_users_add_origin(&users, 1005, &more));
+    for (unsigned i = 0; i < 4096; i++)
+        cluster_client_users_remove_origin(&users, user[i]);
+    assert_true(hub_list_empty(&users.all));
+}
+
+static int add(struct cluster_origins *origins, struct cluster_origin *origin, uint64_t number,
+               struct cluster_origin_call **out)
+{
+    static const struct cluster_body_call body = {.method_id = 9};
+    const struct cluster_frame frame = {.uid = {origin->number, number}};
+    const struct cluster_clients_call call = {.frame = &frame, .body = &body};
+
+    return cluster_origins_add(origins, origin, &call, out);
+}
+
+/* r[verify cluster.client.bounds] */
+static void a_node_has_a_bound_of_calls(void **state)
+{
+    struct cluster_client_users users;
+    struct cluster_origins *origins;
+    struct cluster_origin *origin;
+    struct cluster_origin_call *call;
+
+    (void)state;
+    cluster_client_users_init(&users);
+    assert_int_equal(cluster_origins_create(&users, &origins), 0);
+    for (uint64_t i = 1; i <= 16; i++) {
+        assert_int_equal(cluster_origins_open(origins, i, 1001, &origin), 0);
+        for (uint64_t number = 1; number <= 4096; number++)
+            assert_int_equal(add(origins, origin, number, &call), 0);
+    }
+    assert_int_equal(cluster_origins_count(origins).calls, 65536);
+    assert_int_equal(cluster_origins_open(origins, 17, 1001, &origin), 0);
+    refused(add(origins, origin, 1, &call));
+    cluster_origins_release(&origins);
+}
+
+/* r[verify cluster.client.bounds] */
+static void the_ends_of_a_user_share_one_budget(void **state)
+{
+    static const struct cluster_clients_answer end = {.payload = {"an end", 6}};
+    const uint64_t all = UINT64_C(256) << 20;
+    struct cluster_client_users users;
+    struct cluster_origins *origins;
+    struct cluster_origin *one, *other;
+    struct cluster_origin_call *call;
+
+    (void)state;
+    cluster_client_users_init(&users);
+    assert_int_equal(cluster_origins_create(&users, &origins), 0);
+    assert_int_equal(cluster_origins_open(origins, 1, 1001, &one), 0);
+    assert_int_equal(cluster_origins_open(origins, 2, 1001, &other), 0);
+    assert_ptr_equal(one->user, other->user);
+    assert_true(hub_budget_take(one->user->budget, all)); /* bodies that have come in parts */
+    assert_int_equal(add(origins, other, 1, &call), 0);
+    assert_false(cluster_origins_keep(call, CLUSTER_FRAME_RESULT, &end));
+    assert_true(call->lost);
+    hub_budget_give(one->user->budget, all);
+    assert_true(cluster_origins_keep(call, CLUSTER_FRAME_RESULT, &end));
+    assert_false(hub_budget_take(one->user->budget, all));
+    cluster_origins_release(&origins);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_is_no_admin_shares_half_of_the_connections),
+        cmocka_unit_test(a_node_has_a_bound_of_origins),
+        cmocka_unit_test(a_node_has_a_bound_of_calls),
+        cmocka_unit_test(the_ends_of_a_user_share_one_budget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
