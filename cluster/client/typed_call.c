@@ -128,17 +128,20 @@ static int align(const struct rapahub_type *type, struct hub_align *memory, void
                                              : 0;
 }
 
+/* r[impl cluster.client.result] */
 int cluster_typed_call_result(const struct cluster_typed_call *call, struct rapahub_bytes payload,
                               struct hub_align *memory, void *result)
 {
+    bool empty = call->result->kind == RAPAHUB_KIND_VOID;
     struct hub_reader reader;
 
-    if (!result || call->result->kind == RAPAHUB_KIND_VOID)
+    if (!result && !empty)
         return 0;
     hub_reader_init(&reader, payload.data, payload.size);
-    hub_payload_decode(&reader, call->result, result);
+    if (!empty)
+        hub_payload_decode(&reader, call->result, result);
     if (hub_postcard_end(&reader) < 0)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.client.result",
                             "the result of %s is none of its type", call->name);
-    return align(call->result, memory, result);
+    return empty ? 0 : align(call->result, memory, result);
 }

@@ -31,8 +31,8 @@ int cluster_typed_call_make(const struct rapahub_call *call, size_t most,
 void cluster_typed_call_fini(struct cluster_typed_call *call);
 
 /* Decodes a result, whose bytes and strings are views of `payload`, or of `memory` where they had
- * to be moved. `result` NULL, or a type of void: nothing is done. RAPAHUB_EPROTOCOL: they are no
- * such result; -ENOMEM. */
+ * to be moved. `result` NULL: it is not looked at, but a method without one must send no bytes.
+ * RAPAHUB_EPROTOCOL: they are no such result; -ENOMEM. */
 int cluster_typed_call_result(const struct cluster_typed_call *call, struct rapahub_bytes payload,
                               struct hub_align *memory, void *result);
 
