@@ -81,7 +81,7 @@ if(TARGET rapahub::cluster)
   target_link_libraries(node_client PRIVATE rapahub::cluster)
   add_executable(archive_node ${EXAMPLES}/archive_node.c ${EXAMPLES}/archive_node_kills.c ${common})
   target_compile_definitions(archive_node PRIVATE _GNU_SOURCE CHIMODS="${rapahub_CHIMOD_DIR}"
-    RAPAHUBD="${PREFIX}/bin/rapahubd" RAPAHUB="${PREFIX}/bin/rapahub")
+    COUNTER="$<TARGET_FILE:counter>" RAPAHUBD="${PREFIX}/bin/rapahubd" RAPAHUB="${PREFIX}/bin/rapahub")
   target_link_libraries(archive_node PRIVATE rapahub::cluster Threads::Threads)
 endif()
 EOF
