@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/bench/node.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -20,6 +19,7 @@
 #include "tests/bench/stage.h"
 #include "tests/support/pause.h"
 #include "tests/support/process.h"
+#include "tests/support/process_child.h"
 
 #define END_MS     20000
 #define APPLIED_NS UINT64_C(60000000000)
@@ -166,50 +166,14 @@ int node_apply(const struct node *node, const char *pools)
     return r;
 }
 
-/* Counts the children of a thread down to the one with this index. */
-static pid_t child_of_thread(pid_t process, const char *thread, unsigned *index)
-{
-    char path[NODE_PATH];
-    int child = 0;
-    FILE *file;
-
-    snprintf(path, sizeof path, "/proc/%d/task/%s/children", (int)process, thread);
-    file = fopen(path, "re");
-    if (!file)
-        return 0;
-    while (fscanf(file, "%d", &child) == 1 && (*index)-- > 0)
-        child = 0;
-    fclose(file);
-    return child;
-}
-
-/* Any thread of the process may have begun it. */
-static pid_t child_of(pid_t parent, unsigned index)
-{
-    char path[64];
-    struct dirent *thread;
-    pid_t child = 0;
-    DIR *threads;
-
-    snprintf(path, sizeof path, "/proc/%d/task", (int)parent);
-    threads = parent > 0 ? opendir(path) : NULL;
-    if (!threads)
-        return 0;
-    while (child == 0 && (thread = readdir(threads)))
-        if (thread->d_name[0] != '.')
-            child = child_of_thread(parent, thread->d_name, &index);
-    closedir(threads);
-    return child;
-}
-
 pid_t node_daemon(const struct node *node)
 {
-    return child_of(node->warden, 0);
+    return process_child(node->warden, 0);
 }
 
 pid_t node_guest(const struct node *node, unsigned index)
 {
-    return child_of(node_daemon(node), index);
+    return process_child(node_daemon(node), index);
 }
 
 int node_find(const struct node *node, const char *pool, struct rapahub_container_id *out)

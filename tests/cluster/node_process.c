@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/cluster/node_process.h"
 
-#include <dirent.h>
 #include <ftw.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,47 +14,12 @@
 #include <unistd.h>
 
 #include "tests/support/pause.h"
+#include "tests/support/process_child.h"
 #include "tests/support/testing.h"
 
 #define END_MS 20000
 
 extern char **environ;
-
-/* Counts the children of a thread down to the one with this index. */
-static pid_t child_of_thread(pid_t process, const char *thread, unsigned *index)
-{
-    char path[NODE_PROCESS_PATH];
-    int child = 0;
-    FILE *file;
-
-    snprintf(path, sizeof path, "/proc/%d/task/%s/children", (int)process, thread);
-    file = fopen(path, "re");
-    if (!file)
-        return 0;
-    while (fscanf(file, "%d", &child) == 1 && (*index)-- > 0)
-        child = 0;
-    fclose(file);
-    return child;
-}
-
-/* Any thread of the process may have begun it. */
-static pid_t child_of(pid_t parent, unsigned index)
-{
-    char path[64];
-    struct dirent *thread;
-    pid_t child = 0;
-    DIR *threads;
-
-    snprintf(path, sizeof path, "/proc/%d/task", (int)parent);
-    threads = parent > 0 ? opendir(path) : NULL;
-    if (!threads)
-        return 0;
-    while (child == 0 && (thread = readdir(threads)))
-        if (thread->d_name[0] != '.')
-            child = child_of_thread(parent, thread->d_name, &index);
-    closedir(threads);
-    return child;
-}
 
 void node_process_open(struct node_process *node)
 {
@@ -156,20 +120,20 @@ void node_process_apply(const struct node_process *node, const char *pools)
 
 pid_t node_process_daemon(const struct node_process *node)
 {
-    return child_of(node->warden, 0);
+    return process_child(node->warden, 0);
 }
 
 pid_t node_process_guest(const struct node_process *node, unsigned index)
 {
-    return child_of(node_process_daemon(node), index);
+    return process_child(node_process_daemon(node), index);
 }
 
 /* A pid may be used again, but a descriptor stays its process's own: it is looked at after. */
 static bool kill_child(pid_t pid, pid_t parent, unsigned index)
 {
     int fd = pid > 0 ? pidfd_open(pid, 0) : -1;
-    bool killed =
-        fd >= 0 && child_of(parent, index) == pid && pidfd_send_signal(fd, SIGKILL, NULL, 0) == 0;
+    bool killed = fd >= 0 && process_child(parent, index) == pid &&
+                  pidfd_send_signal(fd, SIGKILL, NULL, 0) == 0;
 
     if (fd >= 0)
         close(fd);
@@ -180,7 +144,7 @@ bool node_process_kill_guest(const struct node_process *node, unsigned index)
 {
     pid_t daemon = node_process_daemon(node);
 
-    return kill_child(child_of(daemon, index), daemon, index);
+    return kill_child(process_child(daemon, index), daemon, index);
 }
 
 bool node_process_kill_daemon(const struct node_process *node)
