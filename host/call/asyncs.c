@@ -7,6 +7,7 @@
 #include "host/call/async_pieces.h"
 #include "host/call/call.h"
 #include "host/call/corks.h"
+#include "host/call/parked_calls.h"
 #include "host/call/request.h"
 #include "host/call/route.h"
 #include "host/call/routed.h"
@@ -21,7 +22,7 @@
 int host_asyncs_open(struct host_asyncs *asyncs)
 {
     hub_mutex_init(&asyncs->lock, HUB_MUTEX_ASYNCS);
-    hub_list_init(&asyncs->parked);
+    host_parked_calls_init(&asyncs->parked);
     return host_async_table_open(&asyncs->table);
 }
 
@@ -182,7 +183,7 @@ static int park(struct host_call *host, struct host_async *async)
     hub_mutex_lock(&host->asyncs.lock);
     closed = host->asyncs.closed;
     if (!closed) {
-        hub_list_append(&host->asyncs.parked, &async->parked);
+        host_parked_calls_append(&host->asyncs.parked, async);
         hub_store_relaxed(&host->asyncs.waiting, hub_load_relaxed(&host->asyncs.waiting) + 1);
     }
     hub_mutex_unlock(&host->asyncs.lock);
@@ -190,13 +191,6 @@ static int park(struct host_call *host, struct host_async *async)
         return rapahub_fail(RAPAHUB_ESTALE, "", "%s was not sent: the host ends", async->method);
     host_loop_wake(&host->process.owner.loop);
     return 0;
-}
-
-static bool same_target(const struct host_async *a, const struct host_async *b)
-{
-    return a->target.pool.major == b->target.pool.major &&
-           a->target.pool.minor == b->target.pool.minor &&
-           a->target.container == b->target.container;
 }
 
 /* Returns whether an older call to the same container waits for space, or guests have as many calls
@@ -208,15 +202,8 @@ static bool must_queue(struct host_asyncs *asyncs, const struct host_async *asyn
 
     if (found)
         return true;
-
     hub_mutex_lock(&asyncs->lock);
-    HUB_LIST_EACH (&asyncs->parked, link) {
-        const struct host_async *older = HUB_LIST_ITEM(link, struct host_async, parked);
-
-        found = older->full && older->foreign == async->foreign && same_target(older, async);
-        if (found)
-            break;
-    }
+    found = host_parked_calls_queue(&asyncs->parked, async);
     hub_mutex_unlock(&asyncs->lock);
     return found;
 }
@@ -429,7 +416,7 @@ static int serve_one(struct host_call *host, struct host_async *async)
         return 1;
     if (r == -EAGAIN || r == RAPAHUB_ESTALE) {
         hub_mutex_lock(&host->asyncs.lock);
-        hub_list_append(&host->asyncs.parked, &async->parked);
+        host_parked_calls_append(&host->asyncs.parked, async);
         hub_store_relaxed(&host->asyncs.waiting, hub_load_relaxed(&host->asyncs.waiting) + 1);
         hub_mutex_unlock(&host->asyncs.lock);
         return 0;
@@ -458,8 +445,7 @@ int host_asyncs_serve(struct host_call *host)
         return 0;
     hub_list_init(&round);
     hub_mutex_lock(&asyncs->lock);
-    for (struct hub_list *link; (link = hub_list_pop(&asyncs->parked));)
-        hub_list_append(&round, link);
+    host_parked_calls_take_all(&asyncs->parked, &round);
     hub_mutex_unlock(&asyncs->lock);
     while ((async = take_parked(asyncs, &round)))
         count += look_at(host, async);
@@ -468,19 +454,13 @@ int host_asyncs_serve(struct host_call *host)
 
 uint64_t host_asyncs_next_deadline(struct host_call *host)
 {
-    uint64_t next = HUB_NEVER;
-    bool full = false;
+    uint64_t next;
+    bool full;
 
     if (!host_asyncs_queue(&host->asyncs))
         return HUB_NEVER;
     hub_mutex_lock(&host->asyncs.lock);
-    HUB_LIST_EACH (&host->asyncs.parked, link) {
-        struct host_async *async = HUB_LIST_ITEM(link, struct host_async, parked);
-
-        if (async->deadline_ns < next)
-            next = async->deadline_ns;
-        full = full || async->full;
-    }
+    next = host_parked_calls_deadline(&host->asyncs.parked, &full);
     hub_mutex_unlock(&host->asyncs.lock);
     if (full && hub_clock_after(FULL_AGAIN) < next)
         next = hub_clock_after(FULL_AGAIN);
@@ -489,10 +469,15 @@ uint64_t host_asyncs_next_deadline(struct host_call *host)
 
 void host_asyncs_end_parked(struct host_call *host, int code, const char *why)
 {
-    hub_mutex_lock(&host->asyncs.lock);
-    host->asyncs.closed = true;
-    hub_mutex_unlock(&host->asyncs.lock);
-    for (struct host_async *async; (async = take_parked(&host->asyncs, &host->asyncs.parked));) {
+    struct host_asyncs *asyncs = &host->asyncs;
+    struct hub_list round;
+
+    hub_list_init(&round);
+    hub_mutex_lock(&asyncs->lock);
+    asyncs->closed = true;
+    host_parked_calls_take_all(&asyncs->parked, &round);
+    hub_mutex_unlock(&asyncs->lock);
+    for (struct host_async *async; (async = take_parked(asyncs, &round));) {
         note_looked(&host->asyncs);
         rapahub_fail(code, "", "%s: %s", async->method, why);
         host_asyncs_end(async, code, NULL);

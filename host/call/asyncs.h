@@ -10,6 +10,7 @@
 #include <rapahub/route.h>
 
 #include "host/call/async_table.h"
+#include "host/call/parked_calls.h"
 #include "hub/base/atomic.h"
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
@@ -75,13 +76,13 @@ struct host_async {
     bool full; /* parked until its guest has space */
     bool held; /* it was held while its guest was replaced, and is counted */
     bool mine; /* counted as a user of the container in the owner's own count */
-    struct hub_list parked;
+    struct hub_list parked, parked_full; /* see parked_calls.h */
 };
 
 struct host_asyncs {
     struct hub_mutex lock;
     struct host_async_table table GUARDED_BY(lock);
-    struct hub_list parked GUARDED_BY(lock);
+    struct host_parked_calls parked GUARDED_BY(lock);
     uint32_t routed GUARDED_BY(lock); /* calls of the host itself that have such a record */
     bool closed GUARDED_BY(lock);     /* the host ends: no call is parked any more */
     /* the owner's: pieces acquired in advance, and those of calls that have ended in its turn

@@ -14,6 +14,7 @@
 #define ASKED     1000 /* requests of an attacker: together more than 16,384 */
 #define TURNS     100  /* in which the host looks at all of them */
 #define OWN       200  /* calls of the host */
+#define TURN_MAX  100  /* milliseconds, with all tables full */
 #define HALF      600  /* for each of two attackers: together more than one guest may have open */
 
 static const struct rapahub_container_id of_calc = {{3, 0}, 0}, of_caller = {{4, 0}, 0};
@@ -84,6 +85,22 @@ static void attack_all(struct plugins *plugins, struct rapahub_guest_id *attacke
         check_done(rapahub_host_dispatch(plugins->host, 0));
 }
 
+/* All calls that wait are looked at in each turn: none of them makes the look at another dearer. */
+static void turns_are_short(struct plugins *plugins)
+{
+    uint64_t longest = 0;
+
+    for (int i = 0; i < TURNS; i++) {
+        uint64_t begun = now_ms(), span;
+
+        check_done(rapahub_host_dispatch(plugins->host, 0));
+        span = now_ms() - begun;
+        longest = span > longest ? span : longest;
+    }
+    print_message("longest turn beside full tables | %llu ms\n", (unsigned long long)longest);
+    assert_true(longest <= TURN_MAX);
+}
+
 static void host_calls(struct plugins *plugins)
 {
     const int64_t one = 1, two = 2;
@@ -152,6 +169,7 @@ static void fill_table(enum rapahub_trust trust)
     for (uint32_t i = 0; i < ATTACKERS; i++)
         assert_int_equal(figure_of(&plugins, attackers[i], "requests_refused"), ASKED - SHARE);
     host_fills(&plugins, &dropped);
+    turns_are_short(&plugins);
     assert_int_equal(figure_of(&plugins, caller, "requests_refused"), 0);
     assert_int_equal(plugins.violations, 0);
     check_done(rapahub_host_kill(plugins.host, plugins.victim));
