@@ -33,11 +33,12 @@ count_tests() {
     ' "$1" | sort
 }
 
-# The same seconds of the programs with `cluster` in their names, in whole seconds.
+# cluster_seconds LOG SECONDS: the share of the programs with `cluster` in their names in the seconds that all took,
+# of which several run at a time.
 cluster_seconds() {
-    awk '/^[0-9]+\/[0-9]+ Test: / { name = $3 }
-        name ~ /cluster/ && /^Test time = / { seconds += $4 }
-        END { printf "%.0f\n", seconds }' "$1"
+    awk -v took="$2" '/^[0-9]+\/[0-9]+ Test: / { name = $3 }
+        /^Test time = / { all += $4; if (name ~ /cluster/) seconds += $4 }
+        END { printf "%.0f\n", all > 0 ? took * seconds / all : 0 }' "$1"
 }
 
 # Sanitizers of these compilers cannot map their memory where addresses are spread too far.
@@ -78,13 +79,13 @@ note_unsteady() {
 
 # run_tests BUILD [ctest option...]: what fails is shown, and nothing that fails is not counted.
 run_tests() {
-    local name=$1 result=0 before=$failed prefix program
+    local name=$1 result=0 before=$failed start=$SECONDS prefix program
     shift
     read -ra prefix <<<"$(near_addresses "$name")"
     "${prefix[@]}" ctest --test-dir "build/$name" --output-on-failure "$@" >"build/$name/ctest.log" 2>&1 || result=$?
     [ "$result" = 0 ] || grep -v ' Passed ' "build/$name/ctest.log" || true
     report "$name" < <(count_tests "build/$name/Testing/Temporary/LastTest.log")
-    cluster=$((cluster + $(cluster_seconds "build/$name/Testing/Temporary/LastTest.log")))
+    cluster=$((cluster + $(cluster_seconds "build/$name/Testing/Temporary/LastTest.log" $((SECONDS - start)))))
     if [ "$result" != 0 ] && [ "$failed" = "$before" ]; then
         failed=$((failed + 1))
     fi

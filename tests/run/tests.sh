@@ -12,12 +12,20 @@
 # shellcheck source=tests/run/long.sh
 . tests/run/long.sh
 
+# What the release build's tests leave of the CPUs builds the others, in the order in which they are needed.
+tests_ahead() {
+    local presets=(clang)
+    ! has_arm64_packages || presets+=(arm64)
+    build_ahead "${presets[@]}" asan tsan
+}
+
 tests() {
     [ "${1-}" != --long ] || long=yes
     need "${build_packages[@]}" "${test_packages[@]}"
     local start=$SECONDS waiting=8 # programs at once that wait for most of their time
     check_sources
     if built release; then
+        tests_ahead
         step calls check_calls
         step symbols check_symbols
         step lint check_lint
