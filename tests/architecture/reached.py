@@ -19,6 +19,20 @@ LATER = {
     "cluster_metastore_peek": "reads while the store of several nodes is away",
     "cluster_connection_silent_since": "PING of a link that is not of this machine",
     "cluster_clients_broken": "the figures of a node",
+    "cluster_swim_create": "the detector of dead nodes, of several nodes",
+    "cluster_swim_add": "the detector of dead nodes, of several nodes",
+    "cluster_swim_forget": "the detector of dead nodes, of several nodes",
+    "cluster_swim_hear": "the detector of dead nodes, of several nodes",
+    "cluster_swim_link_answered": "the detector of dead nodes, of several nodes",
+    "cluster_swim_step": "the detector of dead nodes, of several nodes",
+    "cluster_swim_take": "the detector of dead nodes, of several nodes",
+    "cluster_swim_tell": "the detector of dead nodes, of several nodes",
+    "cluster_swim_merge": "the detector of dead nodes, of several nodes",
+    "cluster_swim_leave": "the detector of dead nodes, of several nodes",
+    "cluster_swim_set_revision": "the detector of dead nodes, of several nodes",
+    "cluster_swim_state": "the detector of dead nodes, of several nodes",
+    "cluster_datagram_write_clear": "datagrams of several nodes",
+    "cluster_datagram_read_clear": "datagrams of several nodes",
 }
 WORD = re.compile(r"[A-Za-z_]\w*")
 DECLARATION = re.compile(r"^[A-Za-z_][^\n;={}#]*?\b\w+\([^;{}]*\)[^;{}=]*;", re.M)

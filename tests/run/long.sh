@@ -53,6 +53,9 @@ long_tests() {
     step 'cluster, lives' build/release/tests/test_simulation_cluster_node_lives --lives 20000 --seed "$RANDOM"
     step 'cluster, orders' build/release/tests/test_simulation_cluster_ops_lives --lives 20000 --seed "$RANDOM"
     step 'cluster, copies' build/release/tests/test_simulation_cluster_node_copies --lives 20000 --seed "$RANDOM"
+    for seed in 1 2 3; do
+        step "detector of dead nodes $seed" build/release/tests/test_simulation_cluster_swim --long --seed "$seed"
+    done
     RAPAHUB_TEST_LIVES=1000 step 'lives under a raw host' build/release/tests/test_conformance_raw_lives
     RAPAHUB_TEST_KILLS=1000 step orphans build/release/tests/test_fault_orphans
     RAPAHUB_TEST_ROUNDS=10000 step 'restart race' build/release/tests/test_integration_restart_race
