@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parked_calls: asynchronous calls that wait for a turn of the owner, in their order. Those whose
- * guest has no space are also found by their target, at a cost that does not grow with how many
- * wait: guests choose how many requests wait. Not thread-safe. */
+/* parked_calls: asynchronous calls that wait for a turn of the owner, in their order. Where their
+ * guest has no space they are also found by their target, at a cost that does not grow with how
+ * many wait: guests choose how many requests wait. Not thread-safe. */
 #ifndef HOST_CALL_PARKED_CALLS_H
 #define HOST_CALL_PARKED_CALLS_H
 

@@ -188,8 +188,8 @@ static void is_as_of_the_last_copy(struct subject *subject)
 /* All wait for their first copy at the same time. r[verify cluster.node.copies] */
 static void a_pool_with_checkpoints_is_as_of_its_last_copy(void **state)
 {
-    struct subject subjects[] = {{.kind = &counter}, {.kind = &ledger},
-                                 {.kind = &counter, .directly = true}};
+    struct subject subjects[] = {
+        {.kind = &counter}, {.kind = &ledger}, {.kind = &counter, .directly = true}};
 
     (void)state;
     for (unsigned i = 0; i < 3; i++)

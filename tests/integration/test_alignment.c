@@ -4,14 +4,14 @@
 #include "tests/integration/hosting.h"
 #include "tests/support/places.h"
 
-#define LARGEST   ((size_t)1 << 20)
+#define LARGEST ((size_t)1 << 20)
 /* up to this one all, then steps of a twelfth and around powers of two */
 #ifdef __SANITIZE_THREAD__ /* addresses are the same there, and all takes six times as long */
 #define EACH_SIZE 40
 #else
 #define EACH_SIZE 300
 #endif
-#define ROOM      128 /* bytes before the arguments of the largest message */
+#define ROOM 128 /* bytes before the arguments of the largest message */
 
 /* The options of the host, and its guest. */
 struct setting {

@@ -11,10 +11,8 @@
 
 static struct host_async call_to(uint32_t container, bool foreign, bool full)
 {
-    return (struct host_async){.target = {{7, 0}, container},
-                               .deadline_ns = HUB_NEVER,
-                               .foreign = foreign,
-                               .full = full};
+    return (struct host_async){
+        .target = {{7, 0}, container}, .deadline_ns = HUB_NEVER, .foreign = foreign, .full = full};
 }
 
 static void calls_come_back_in_their_order(void **state)
@@ -106,7 +104,8 @@ static void requests_that_wait_do_not_make_a_look_dearer(void **state)
         host_parked_calls_append(&calls, &many[i]);
     }
     beside = time_of_looks(&calls);
-    print_message("a look beside %d that wait / alone | %.1f\n", MANY, (double)beside / (double)alone);
+    print_message("a look beside %d that wait / alone | %.1f\n", MANY,
+                  (double)beside / (double)alone);
     assert_true(beside < 100 * alone); /* a walk over all takes some 10,000 times as long */
     free(many);
 }
