@@ -66,7 +66,7 @@ size_t cluster_datagram_write(const struct cluster_datagram *datagram,
     PUT(to, 4, datagram->sequence);
     PUT(to, 8, datagram->target);
     PUT(to, 12, datagram->refutations);
-    PUT(to, 16, datagram->session);
+    PUT(to, CLUSTER_DATAGRAM_SESSION, datagram->session);
     PUT(to, 24, datagram->revision);
     for (size_t i = 0; i < datagram->updates_count; i++)
         write_update(&datagram->updates[i],
@@ -110,7 +110,7 @@ int cluster_datagram_read(const uint8_t *from, size_t size, struct cluster_datag
     TAKE(out->sequence, from, 4);
     TAKE(out->target, from, 8);
     TAKE(out->refutations, from, 12);
-    TAKE(out->session, from, 16);
+    TAKE(out->session, from, CLUSTER_DATAGRAM_SESSION);
     TAKE(out->revision, from, 24);
     if (!head_is_sound(out, from[3], size))
         return rapahub_fail(RAPAHUB_EPROTOCOL, RULE, "the head of a payload is not sound");

@@ -14,6 +14,7 @@
 #define CLUSTER_DATAGRAM_TAG         16 /* bytes after the payload that prove it */
 #define CLUSTER_DATAGRAM_UPDATE      21 /* bytes of an update */
 #define CLUSTER_DATAGRAM_HEAD        32 /* bytes of a payload before its updates */
+#define CLUSTER_DATAGRAM_SESSION     16 /* where in a payload the sender's session is, 8 bytes */
 #define CLUSTER_DATAGRAM_UPDATES_MAX 62
 #define CLUSTER_DATAGRAM_PAYLOAD_MAX \
     (CLUSTER_DATAGRAM_HEAD + CLUSTER_DATAGRAM_UPDATES_MAX * CLUSTER_DATAGRAM_UPDATE)

@@ -19,6 +19,12 @@ LATER = {
     "cluster_metastore_peek": "reads while the store of several nodes is away",
     "cluster_connection_silent_since": "PING of a link that is not of this machine",
     "cluster_clients_broken": "the figures of a node",
+    "cluster_keyring_create": "datagrams of several nodes",
+    "cluster_keyring_install": "datagrams of several nodes",
+    "cluster_keyring_use": "datagrams of several nodes",
+    "cluster_keyring_remove": "datagrams of several nodes",
+    "cluster_keyring_seal": "datagrams of several nodes",
+    "cluster_keyring_open": "datagrams of several nodes",
     "cluster_swim_create": "the detector of dead nodes, of several nodes",
     "cluster_swim_add": "the detector of dead nodes, of several nodes",
     "cluster_swim_forget": "the detector of dead nodes, of several nodes",
@@ -31,8 +37,6 @@ LATER = {
     "cluster_swim_leave": "the detector of dead nodes, of several nodes",
     "cluster_swim_set_revision": "the detector of dead nodes, of several nodes",
     "cluster_swim_state": "the detector of dead nodes, of several nodes",
-    "cluster_datagram_write_clear": "datagrams of several nodes",
-    "cluster_datagram_read_clear": "datagrams of several nodes",
 }
 WORD = re.compile(r"[A-Za-z_]\w*")
 DECLARATION = re.compile(r"^[A-Za-z_][^\n;={}#]*?\b\w+\([^;{}]*\)[^;{}=]*;", re.M)
