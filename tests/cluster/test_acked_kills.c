@@ -2,7 +2,11 @@
 /* An acked pool while processes are killed: six clients of this program and two in processes of
  * their own, which are killed and started again, enter numbers, each once. Every other one calls by
  * shared memory, the rest by the socket. At the end the state has each number that was answered
- * exactly once, and each other number at most once. */
+ * exactly once, and each other number at most once.
+ *
+ * RAPAHUB_TEST_KILLS: how many of each kind; or five numbers with commas between them, for guests,
+ * daemons, daemons with their wardens, wardens, clients. The seed is printed; RAPAHUB_TEST_SEED
+ * repeats a run. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -249,6 +253,8 @@ static void print_gaps(struct run *run, enum kind kind)
     unsigned count = run->kills[kind] < GAPS_MAX ? run->kills[kind] : GAPS_MAX;
     uint64_t *gaps = run->gaps[kind];
 
+    if (count == 0)
+        return;
     qsort(gaps, count, sizeof *gaps, compare);
     printf("%s killed | %u times | next answer p50 %.1f p99 %.1f max %.1f ms\n", kind_names[kind],
            run->kills[kind], (double)gaps[count / 2] / 1e6, (double)gaps[count * 99 / 100] / 1e6,
@@ -301,6 +307,36 @@ static void check_numbers(const char *address)
     assert_int_equal(lost + doubled + failed + maybe, 0);
 }
 
+/* The last number is also that of each kind for which there is none. */
+static unsigned read_kills(unsigned left[KINDS])
+{
+    const char *text = getenv("RAPAHUB_TEST_KILLS");
+    unsigned count = KILLS_SHORT, all = 0;
+
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        if (text && *text) {
+            char *end;
+
+            count = (unsigned)strtoul(text, &end, 10);
+            text = *end == ',' ? end + 1 : NULL;
+        }
+        left[kind] = count;
+        all += count;
+    }
+    return all;
+}
+
+/* Any kill that is left is as likely as any other, so all kinds last to the end. */
+static enum kind take_kind(unsigned left[KINDS], unsigned all, unsigned *seed)
+{
+    unsigned number = (unsigned)rand_r(seed) % all, kind = 0;
+
+    while (number >= left[kind])
+        number -= left[kind++];
+    left[kind]--;
+    return (enum kind)kind;
+}
+
 static void begin_clients(struct run *run)
 {
     for (unsigned i = 0; i < THREADS; i++) {
@@ -332,9 +368,9 @@ static void nothing_is_lost_and_nothing_doubled(void **state)
         "    module: " TEST_PREFIX "/tests/modules/ledger.so\n"
         "    durability: acked\n"
         "    supervise: {intensity: 200/10s, backoff: {initial: 1ms, max: 5ms}}\n";
-    const char *wanted = getenv("RAPAHUB_TEST_KILLS"), *given = getenv("RAPAHUB_TEST_SEED");
-    unsigned kills = wanted ? (unsigned)strtoul(wanted, NULL, 10) : KILLS_SHORT;
+    const char *given = getenv("RAPAHUB_TEST_SEED");
     unsigned seed = given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)now_ns();
+    unsigned left[KINDS], all = read_kills(left);
     static struct run run;
 
     (void)state;
@@ -344,11 +380,12 @@ static void nothing_is_lost_and_nothing_doubled(void **state)
     assert_int_equal(ftruncate(run.fd, sizeof *board), 0);
     map_board(run.fd);
     node_process_open(&run.node);
+    run.node.option = "--warden-reset-after=1ms"; /* it begins again at once */
     node_process_begin(&run.node);
     node_process_apply(&run.node, pools);
     begin_clients(&run);
-    for (unsigned i = 0; i < kills * KINDS; i++)
-        kill_at_random(&run, (enum kind)(i % KINDS), &seed);
+    for (; all > 0; all--)
+        kill_at_random(&run, take_kind(left, all, &seed), &seed);
     end_clients(&run);
     check_numbers(run.node.address);
     for (unsigned kind = 0; kind < KINDS; kind++)

@@ -31,7 +31,7 @@ long_tests() {
         step "archive $seed" build/release/bin/archive --kills 300 --seed "$seed" --seconds 1200
     done
     RAPAHUB_TEST_CALLS=10000000 step 'steady daemon' build/release/tests/test_cluster_steady
-    RAPAHUB_TEST_KILLS=200 step 'acked kills' build/release/tests/test_cluster_acked_kills
+    RAPAHUB_TEST_KILLS=200,1000,200,200,200 step 'acked kills' build/release/tests/test_cluster_acked_kills
     step 'attach storm' build/release/tests/test_fault_attach_storm \
         --cycles 2000000 --kills 100000 --seed "$RANDOM"
     for sweep in class loan host stranger spawn store boot log node_disk node; do
