@@ -19,6 +19,7 @@
 #include "host/guest/admission.h"
 #include "host/guest/children.h"
 #include "host/guest/exit_command.h"
+#include "host/guest/guest_table.h"
 #include "host/guest/status.h"
 #include "host/guest/supervision.h"
 #include "host/guest/watch.h"
@@ -350,10 +351,13 @@ struct visit_job {
     void *user;
 };
 
-/* An anonymous guest that has gone is kept only until its entry of the guest table is needed. */
-static bool is_past_anonymous_guest(const struct host_guest *guest)
+/* A guest that has gone for good is kept only until its entry of the guest table is needed. */
+static bool is_past(const struct host_guest *guest)
 {
-    return guest->anonymous && guest->state == HOST_GUEST_CLOSED;
+    bool closed =
+        guest->closed && !host_guest_table_is_used(guest) && host_supervision_is_one_of_many(guest);
+
+    return closed || (guest->anonymous && guest->state == HOST_GUEST_CLOSED);
 }
 
 static int run_guests(struct host_owner *host, void *argument)
@@ -363,8 +367,7 @@ static int run_guests(struct host_owner *host, void *argument)
     for (uint32_t i = 0; i < HOST_REGISTRY(host)->guests_max; i++) {
         struct rapahub_guest_status status;
 
-        if (!HOST_REGISTRY(host)->guests[i] ||
-            is_past_anonymous_guest(HOST_REGISTRY(host)->guests[i]))
+        if (!HOST_REGISTRY(host)->guests[i] || is_past(HOST_REGISTRY(host)->guests[i]))
             continue;
         host_status_of(HOST_REGISTRY(host)->guests[i], &status);
         HOST_OWNER(host)->callbacks++;

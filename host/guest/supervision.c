@@ -350,6 +350,17 @@ bool host_supervision_is_closed(const struct host_guest *guest)
                HOST_CHILD_CLOSED;
 }
 
+bool host_supervision_is_one_of_many(const struct host_guest *guest)
+{
+    const struct host_machine *machine = &HOST_SUPERVISION(guest->host)->machine;
+    uint32_t above = guest->child.node == HOST_TREE_NONE
+                         ? HOST_TREE_NONE
+                         : host_machine_child(machine, guest->child.node)->parent;
+
+    return above != HOST_TREE_NONE &&
+           host_machine_child(machine, above)->group.strategy == RAPAHUB_SIMPLE;
+}
+
 void host_supervision_end(struct host_guest *guest)
 {
     if (guest->child.node == HOST_TREE_NONE) {

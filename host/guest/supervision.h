@@ -109,6 +109,9 @@ void host_supervision_deferred(struct host_guest *guest, uint64_t due_ns);
 
 bool host_supervision_is_closed(const struct host_guest *guest);
 
+/* Says whether it is a child of a SIMPLE supervisor, which has as many as there is work for. */
+bool host_supervision_is_one_of_many(const struct host_guest *guest);
+
 /* Stops a guest for good: nothing starts it again. */
 void host_supervision_end(struct host_guest *guest);
 

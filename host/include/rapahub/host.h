@@ -228,6 +228,9 @@ struct rapahub_guest_status {
     uint64_t violations;     /* of the protocol, all lives */
     bool anonymous;          /* the host did not start it */
 };
+/* Visits the guests of a host, also those that have ended and may come again. Not visited is one
+ * that has gone for good: a guest that the host did not start, and a child of a SIMPLE supervisor
+ * after rapahub_child_close. */
 RAPAHUB_API_CHECKED int rapahub_host_guests(
     struct rapahub_host *host, void (*visit)(void *user, const struct rapahub_guest_status *status),
     void *user);
