@@ -150,7 +150,15 @@ static void gone(void *user, uint64_t pool, uint32_t container)
     down(user, pool, container);
 }
 
-const struct cluster_context_hooks cluster_dispatch_hooks = {begun, serves, down, gone};
+static void closes(void *user, uint64_t pool)
+{
+    struct cluster_dispatch *core = user;
+
+    for (uint32_t c = 0; c < cluster_pools_find(core->pools, pool)->containers; c++)
+        cluster_send_changed(core->send, pool, c, core->now_ns);
+}
+
+const struct cluster_context_hooks cluster_dispatch_hooks = {begun, serves, down, gone, closes};
 
 static int take_order(struct cluster_dispatch *core, const struct cluster_event *event)
 {

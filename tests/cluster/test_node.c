@@ -303,7 +303,25 @@ static void release_at_once(struct living *on)
     assert_true(hub_clock_now() - begun_ns < 4 * SECOND);
 }
 
-/* r[verify cluster.node.begins] r[verify cluster.node.turns] */
+/* r[verify cluster.resolve.nowhere] */
+static void leave_is_refused_at_once(struct living *on)
+{
+    const int32_t status = 0;
+    const struct rapahub_query query = {.mode = RAPAHUB_QUERY_DIRECT};
+    const struct rapahub_call call = {.target = {.pool = living_pool(on, "store")},
+                                      .method = "leave(i32)",
+                                      .arguments = (const void *const[]){&status, NULL},
+                                      .query = &query,
+                                      .timeout_ns = 60 * SECOND};
+    uint64_t begun_ns = hub_clock_now();
+
+    assert_int_equal(rapahub_host_call(on->host, &call, NULL), RAPAHUB_EGIVENUP);
+    assert_non_null(strstr(rapahub_last_error()->text, "`rapahub release store#0`"));
+    assert_true(hub_clock_now() - begun_ns < 30 * SECOND);
+}
+
+/* The first call waits while the begins fail. r[verify cluster.node.begins]
+ * r[verify cluster.node.turns] */
 static void a_container_that_never_restarts_is_quarantined_until_it_is_released(void **state)
 {
     struct living on;
@@ -316,8 +334,9 @@ static void a_container_that_never_restarts_is_quarantined_until_it_is_released(
     spec = store_of(digest, "fickle", "1.0.0");
     assert_done(apply_and_wait(&on, &spec));
     living_kill(&on);
-    while (!has(&on, "QUARANTINED"))
-        pause_ms(10);
+    leave_is_refused_at_once(&on);
+    assert_true(has(&on, "QUARANTINED"));
+    leave_is_refused_at_once(&on);
     living_stop(&on, true); /* the next node has no guest for it */
     living_start(&on);
     release_at_once(&on);

@@ -83,6 +83,14 @@ uint32_t cluster_payload_keep(struct cluster_payload *payload,
     return place * CLASSES + class;
 }
 
+uint32_t cluster_payload_keep_text(struct cluster_payload *payload, const char *text)
+{
+    size_t size = strnlen(text, CLUSTER_EFFECTS_BODY_MAX);
+
+    return cluster_payload_keep(
+        payload, &(struct cluster_payload_body){.bytes = {text, size}, .size = size});
+}
+
 void cluster_payload_retain(struct cluster_payload *payload, uint32_t place)
 {
     struct row *row = row_of(payload, place);

@@ -31,6 +31,9 @@ void cluster_payload_release(struct cluster_payload **payload);
 uint32_t cluster_payload_keep(struct cluster_payload *payload,
                               const struct cluster_payload_body *body);
 
+/* Keeps a text in the same way, cut to CLUSTER_EFFECTS_BODY_MAX bytes. */
+uint32_t cluster_payload_keep_text(struct cluster_payload *payload, const char *text);
+
 /* Add and take away a user of a body that is kept. */
 void cluster_payload_retain(struct cluster_payload *payload, uint32_t place);
 void cluster_payload_drop(struct cluster_payload *payload, uint32_t place);

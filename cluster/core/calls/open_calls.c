@@ -3,6 +3,7 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/core/base/timers.h"
 #include "hub/base/check.h"
 
 int cluster_open_calls_init(struct cluster_open_calls *open, uint32_t max)
@@ -115,6 +116,25 @@ struct cluster_dedup_call cluster_open_calls_asks(const struct cluster_open_call
                                        .reserve = call->asked.reserve,
                                        .asker = member->id,
                                        .chain = call->asked.chain};
+}
+
+struct cluster_retry_call cluster_open_calls_again(const struct cluster_open_call *call,
+                                                   const struct cluster_open_member *member)
+{
+    return (struct cluster_retry_call){.flow = cluster_open_calls_order(call, member->container),
+                                       .number = member->id,
+                                       .bytes = sizeof *member,
+                                       .deadline_ns = CLUSTER_TIMERS_NEVER};
+}
+
+bool cluster_open_calls_misses(const struct cluster_open_call *call,
+                               const struct cluster_open_member *member,
+                               const struct cluster_dedup *dedup)
+{
+    const struct cluster_uid before = {call->asked.uid.origin, member->after};
+
+    return member->after != 0 && member->after >= call->asked.done_below &&
+           !cluster_dedup_has(dedup, call->asked.pool, member->container, before);
 }
 
 void cluster_open_calls_remove_member(struct cluster_open_calls *open, uint32_t place)

@@ -15,6 +15,7 @@
 #include "cluster/core/calls/dedup.h"
 #include "cluster/core/calls/order.h"
 #include "cluster/core/calls/resolve.h"
+#include "cluster/core/calls/retry.h"
 
 /* A call as it is asked for. */
 struct cluster_send_call {
@@ -86,11 +87,20 @@ uint32_t cluster_open_calls_add(struct cluster_open_calls *open,
                                 const struct cluster_open_call *call,
                                 const struct cluster_resolve_members *members);
 
-/* Return a call to one of its containers as the order and as the history there know it. */
+/* Return a call to one of its containers as the order, the history there and the retries know it.
+ */
 struct cluster_order_key cluster_open_calls_order(const struct cluster_open_call *call,
                                                   uint32_t container);
 struct cluster_dedup_call cluster_open_calls_asks(const struct cluster_open_call *call,
                                                   const struct cluster_open_member *member);
+struct cluster_retry_call cluster_open_calls_again(const struct cluster_open_call *call,
+                                                   const struct cluster_open_member *member);
+
+/* Says whether the call before it in its order has not come here: that may have been refused, and
+ * come again. */
+bool cluster_open_calls_misses(const struct cluster_open_call *call,
+                               const struct cluster_open_member *member,
+                               const struct cluster_dedup *dedup);
 
 /* Remove a member; and a call that has none any more. */
 void cluster_open_calls_remove_member(struct cluster_open_calls *open, uint32_t place);

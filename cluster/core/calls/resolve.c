@@ -111,6 +111,16 @@ int cluster_resolve_method(const struct cluster_resolve *resolve, uint64_t pool_
     return 0;
 }
 
+/* Nothing here begins it again before a person says so. r[impl cluster.resolve.nowhere] */
+static int refuse_quarantined(const struct cluster_pools_pool *pool, uint32_t container)
+{
+    return rapahub_fail(RAPAHUB_EGIVENUP, "cluster.resolve.nowhere",
+                        "container %u of pool %s is quarantined, for it failed to begin too often: "
+                        "`rapahub describe pool %s` says why, `rapahub release %s#%u` begins it "
+                        "again",
+                        container, pool->name, pool->name, pool->name, container);
+}
+
 /* Two steps, and in this order. The container is here: the map may not know it yet, or not any
  * more. The map says that it is here: it will be, and a call that was sent to its owner would come
  * back. r[impl cluster.resolve.twice] r[impl cluster.resolve.hops] */
@@ -120,7 +130,14 @@ int cluster_resolve_target(const struct cluster_resolve *resolve, uint64_t pool,
     const struct cluster_local_container *local =
         cluster_local_containers_find(resolve->locals, pool, container);
     const struct cluster_address *address = cluster_address_map_find(resolve->map, pool, container);
+    const struct cluster_pools_pool *known;
+    int status = find_pool(resolve, pool, &known);
 
+    if (status < 0)
+        return status;
+    if (known->state == CLUSTER_POOL_DESTROYING)
+        return rapahub_fail(RAPAHUB_ENOPOOL, "cluster.resolve.nowhere",
+                            "pool %s is being removed: `rapahub apply` makes it anew", known->name);
     *out = (struct cluster_resolve_target){.way = CLUSTER_WAY_WAIT};
     if (local) {
         out->lineage = local->lineage;
@@ -131,6 +148,8 @@ int cluster_resolve_target(const struct cluster_resolve *resolve, uint64_t pool,
     }
     if (address && address->entry.owner == resolve->node)
         return 0;
+    if (address && address->entry.state == CLUSTER_ENTRY_QUARANTINED)
+        return refuse_quarantined(known, container);
     if (!address || address->entry.owner == 0) {
         out->way = CLUSTER_WAY_NOWHERE;
         return 0;

@@ -57,8 +57,9 @@ struct cluster_resolve_target {
     bool copying;     /* WAIT: but for a call of a chain that runs there it is RUN */
 };
 
-/* Finds out where a container of a pool is. RAPAHUB_EHOPS: another node has it, and the call has
- * been handed on `hops` times already, as often as it may be. */
+/* Finds out where a container of a pool is. RAPAHUB_ENOPOOL: its pool is gone, or is being removed;
+ * RAPAHUB_EGIVENUP: it is quarantined; the text has the remedy. RAPAHUB_EHOPS: another node has it,
+ * and the call has been handed on `hops` times already, as often as it may be. */
 int cluster_resolve_target(const struct cluster_resolve *resolve, uint64_t pool, uint32_t container,
                            uint32_t hops, struct cluster_resolve_target *out);
 

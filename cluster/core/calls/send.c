@@ -154,9 +154,17 @@ static void end_member(struct cluster_send *send, uint32_t place,
         end_call(send, call_place, container, &end, now_ns);
 }
 
+/* Its caller gets the text of the last failure. r[impl cluster.call.lineage] */
 static void fail_member(struct cluster_send *send, uint32_t place, int status, uint64_t now_ns)
 {
-    end_member(send, place, &(struct cluster_dedup_answer){.status = status}, now_ns);
+    struct cluster_payload *payload = send->parts.receive.payload;
+    const struct cluster_dedup_answer answer = {
+        .status = member_at(send, place)->maybe ? RAPAHUB_EMAYBE : status,
+        .payload = cluster_payload_keep_text(payload, rapahub_last_error()->text)};
+
+    end_member(send, place, &answer, now_ns);
+    if (answer.payload != 0)
+        cluster_payload_drop(payload, answer.payload);
 }
 
 /* ---- a member looks for its container ---- */
@@ -165,10 +173,7 @@ static void wait_for_turn(struct cluster_send *send, uint32_t place, uint64_t no
 {
     struct cluster_open_member *member = member_at(send, place);
     const struct cluster_open_call *call = call_at(send, member->call);
-    struct cluster_retry_call again = {.flow = cluster_open_calls_order(call, member->container),
-                                       .number = member->id,
-                                       .bytes = sizeof *member,
-                                       .deadline_ns = CLUSTER_TIMERS_NEVER};
+    const struct cluster_retry_call again = cluster_open_calls_again(call, member);
     int status = 0;
 
     if (member->retry != 0)
@@ -201,17 +206,6 @@ static void park(struct cluster_send *send, uint32_t place, uint64_t now_ns)
     member->retry = 0;
 }
 
-/* The call before it may have been refused, and come again: it is not open here. */
-static bool misses_call(const struct cluster_send *send, const struct cluster_open_call *call,
-                        const struct cluster_open_member *member)
-{
-    const struct cluster_uid before = {call->asked.uid.origin, member->after};
-
-    return member->after != 0 && member->after >= call->asked.done_below &&
-           !cluster_dedup_has(send->parts.receive.dedup, call->asked.pool, member->container,
-                              before);
-}
-
 /* Returns whether it is the turn of a call; else it waits, but for a call that does not come only
  * for a while. */
 static bool is_its_turn(struct cluster_send *send, uint32_t place, uint64_t now_ns)
@@ -223,7 +217,8 @@ static bool is_its_turn(struct cluster_send *send, uint32_t place, uint64_t now_
 
     if (member->order == 0)
         return true;
-    misses = misses_call(send, call_at(send, member->call), member);
+    misses =
+        cluster_open_calls_misses(call_at(send, member->call), member, send->parts.receive.dedup);
     if (!misses && cluster_order_may(send->parts.order, member->order))
         return true;
     move(member, CLUSTER_SEND_ORDERED);
@@ -294,7 +289,11 @@ static void look(struct cluster_send *send, uint32_t place, uint64_t now_ns)
     else if (target.way == CLUSTER_WAY_WAIT)
         park(send, place, now_ns);
     else if (call->pinned)
-        fail_member(send, place, RAPAHUB_ENOTLOCAL, now_ns);
+        fail_member(send, place,
+                    rapahub_fail(RAPAHUB_ENOTLOCAL, "cluster.resolve.query",
+                                 "container %u is not on the node that was meant any more",
+                                 member->container),
+                    now_ns);
     else
         wait_for_turn(send, place, now_ns);
 }
@@ -453,7 +452,10 @@ static void end_wait(struct cluster_send *send, const struct cluster_timer *time
 
     if (timer->kind == TIMER_ORDERED) {
         member_at(send, place)->timer = 0;
-        fail_member(send, place, RAPAHUB_EBUSY, now_ns);
+        fail_member(send, place,
+                    rapahub_fail(RAPAHUB_EBUSY, "cluster.order.admit",
+                                 "the call before it in its order has not come"),
+                    now_ns);
         return;
     }
     call = call_at(send, place);

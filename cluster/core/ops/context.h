@@ -23,6 +23,8 @@ struct cluster_context_hooks {
     void (*serves)(void *user, uint64_t pool, uint32_t container);
     void (*down)(void *user, uint64_t pool, uint32_t container);
     void (*gone)(void *user, uint64_t pool, uint32_t container); /* it will not come back here */
+    void (*closes)(void *user,
+                   uint64_t pool); /* it is being removed: no call comes to it any more */
 };
 
 struct cluster_context {

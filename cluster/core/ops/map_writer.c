@@ -236,6 +236,8 @@ static void change_pool(const struct cluster_map_writer *writer, struct cluster_
         cluster_pools_remove(context->pools, plan->pool);
     else if (revision > pool->revision)
         cluster_pools_set_state(context->pools, plan->pool, revision, plan->pool_state);
+    if (plan->with_pool == CLUSTER_PLAN_PUT_POOL && plan->pool_state == CLUSTER_POOL_DESTROYING)
+        context->hooks->closes(context->user, plan->pool);
 }
 
 static void happened(struct cluster_map_writer *writer, struct cluster_context *context,

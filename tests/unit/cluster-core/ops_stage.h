@@ -21,8 +21,8 @@ struct ops_stage {
     struct cluster_catch_up catch_up;
     struct cluster_effects out; /* of the last step */
     uint64_t now, revision, orders;
-    uint32_t begun, served, down, gone; /* how often the hooks were called */
-    int begun_status;                   /* of the hook */
+    uint32_t begun, served, down, gone, closed; /* how often the hooks were called */
+    int begun_status;                           /* of the hook */
     struct pool_records records;
     const struct cluster_effect *txn; /* the transaction that is under way, or NULL */
     struct cluster_effect last_txn;
@@ -60,6 +60,12 @@ static inline void ops_stage_gone(void *user, uint64_t pool, uint32_t container)
     (void)pool;
     (void)container;
     ((struct ops_stage *)user)->gone++;
+}
+
+static inline void ops_stage_closes(void *user, uint64_t pool)
+{
+    (void)pool;
+    ((struct ops_stage *)user)->closed++;
 }
 
 static inline void ops_stage_step(struct ops_stage *stage)
@@ -105,8 +111,8 @@ static inline void ops_stage_read_map(struct ops_stage *stage)
 
 static inline void ops_stage_open(struct ops_stage *stage, const struct cluster_limits *limits)
 {
-    static const struct cluster_context_hooks hooks = {ops_stage_begun, ops_stage_serves,
-                                                       ops_stage_down, ops_stage_gone};
+    static const struct cluster_context_hooks hooks = {
+        ops_stage_begun, ops_stage_serves, ops_stage_down, ops_stage_gone, ops_stage_closes};
     struct cluster_context *context = &stage->context;
 
     *stage = (struct ops_stage){.now = 1000 * STAGE_MS, .revision = STAGE_SESSION};

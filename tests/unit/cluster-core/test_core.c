@@ -179,7 +179,7 @@ static void a_call_waits_while_its_container_does_not_serve(void **state)
         assert_int_equal(call(core, i, CLUSTER_MODE_DIRECT, ONCE), 0);
     (void)effect_of(CLUSTER_EFFECT_RUN, 0);
     assert_int_equal(call(core, 5, CLUSTER_MODE_DIRECT, ONCE), 0);
-    answered(5, RAPAHUB_EBUSY, "");
+    answered(5, RAPAHUB_EBUSY, "the limit is reached of the calls that wait for a container");
     assert_int_equal(tell(core, (struct cluster_event){.kind = CLUSTER_EVENT_CANCEL, .number = 2}),
                      0);
     answered(2, RAPAHUB_ECANCELED, "");
@@ -207,6 +207,59 @@ static void a_call_whose_container_died_runs_again_only_if_it_may(void **state)
     change(core, 0, SERVES, 1);
     answered(1, RAPAHUB_EMAYBE, "");
     assert_int_equal(effect_of(CLUSTER_EFFECT_RUN, 1)->uid.number, 2);
+    cluster_core_release(&core);
+}
+
+/* r[verify cluster.resolve.nowhere] r[verify cluster.call.lineage] */
+static void a_call_to_a_quarantined_container_ends_at_once(void **state)
+{
+    static const char text[] = "container 0 of pool kv is quarantined, for it failed to begin too "
+                               "often: `rapahub describe "
+                               "pool kv` says why, `rapahub release kv#0` begins it again";
+    struct cluster_core *core = open_core();
+    struct cluster_dispatch *parts = (struct cluster_dispatch *)(uintptr_t)cluster_core_parts(core);
+
+    (void)state;
+    serve(core, 0, 0);
+    assert_int_equal(call(core, 1, CLUSTER_MODE_DIRECT, ONCE), 0);
+    change(core, 0, DOWN, 0);
+    assert_int_equal(call(core, 2, CLUSTER_MODE_DIRECT, ONCE), 0);
+    cluster_address_map_add(parts->map, POOL, 0)->entry =
+        (struct cluster_entry){.state = CLUSTER_ENTRY_QUARANTINED, .epoch = 1};
+    cluster_local_containers_remove(parts->locals, POOL, 0);
+    cluster_dispatch_hooks.gone(parts, POOL, 0);
+    assert_int_equal(tell(core, (struct cluster_event){.kind = CLUSTER_EVENT_TICK}), 0);
+    (void)effect_of(CLUSTER_EFFECT_ANSWER, 2);
+    for (uint32_t i = 0; i < effects.count; i++)
+        if (effects.effects[i].kind == CLUSTER_EFFECT_ANSWER)
+            assert_int_equal(effects.effects[i].status,
+                             effects.effects[i].number == 1 ? RAPAHUB_EMAYBE : RAPAHUB_EGIVENUP);
+    assert_int_equal(call(core, 3, CLUSTER_MODE_DIRECT, REPEATS), 0);
+    answered(3, RAPAHUB_EGIVENUP, text);
+    assert_int_equal(cluster_payload_count(parts->payload), 0);
+    cluster_core_release(&core);
+}
+
+/* r[verify cluster.resolve.nowhere] */
+static void calls_to_a_pool_that_is_removed_end_at_once(void **state)
+{
+    static const char text[] = "pool kv is being removed: `rapahub apply` makes it anew";
+    struct cluster_core *core = open_core();
+    struct cluster_dispatch *parts = (struct cluster_dispatch *)(uintptr_t)cluster_core_parts(core);
+
+    (void)state;
+    change(core, 0, BEGINS, 0);
+    serve(core, 1, 0);
+    assert_int_equal(call(core, 1, CLUSTER_MODE_DIRECT, ONCE), 0);
+    (void)effect_of(CLUSTER_EFFECT_ANSWER, 0);
+    cluster_pools_set_state(parts->pools, POOL, 2, CLUSTER_POOL_DESTROYING);
+    cluster_dispatch_hooks.closes(parts, POOL);
+    assert_int_equal(tell(core, (struct cluster_event){.kind = CLUSTER_EVENT_TICK}), 0);
+    answered(1, RAPAHUB_ENOPOOL, text);
+    assert_int_equal(call(core, 2, CLUSTER_MODE_LOCAL, ONCE), 0);
+    (void)effect_of(CLUSTER_EFFECT_RUN, 0);
+    answered(2, RAPAHUB_ENOPOOL, text);
+    assert_int_equal(cluster_payload_count(parts->payload), 0);
     cluster_core_release(&core);
 }
 
@@ -286,6 +339,8 @@ int main(void)
         cmocka_unit_test(a_call_runs_and_its_caller_is_told_once),
         cmocka_unit_test(a_call_waits_while_its_container_does_not_serve),
         cmocka_unit_test(a_call_whose_container_died_runs_again_only_if_it_may),
+        cmocka_unit_test(a_call_to_a_quarantined_container_ends_at_once),
+        cmocka_unit_test(calls_to_a_pool_that_is_removed_end_at_once),
         cmocka_unit_test(a_broadcast_tells_of_each_container),
         cmocka_unit_test(an_answer_without_a_place_is_dropped_outside),
         cmocka_unit_test(calls_that_cannot_be_are_refused),

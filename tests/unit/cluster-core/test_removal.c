@@ -25,7 +25,9 @@ static void a_pool_goes_after_its_containers(void **state)
     assert_int_equal(ops_stage_record(&stage, CLUSTER_KEY_POOL, 0).pool.state,
                      CLUSTER_POOL_DESTROYING);
     (void)ops_stage_effect(&stage, CLUSTER_EFFECT_HOLD, 0);
+    assert_int_equal(stage.closed, 0);
     ops_stage_commit(&stage);
+    assert_int_equal(stage.closed, 1);
     ops_stage_ordered(&stage, 0, 2);
     (void)ops_stage_effect(&stage, CLUSTER_EFFECT_HOLD, 1);
     assert_null(stage.txn);

@@ -198,6 +198,26 @@ static void a_call_is_handed_on_three_times_at_most(void **state)
     close_stage(&stage);
 }
 
+/* r[verify cluster.resolve.nowhere] */
+static void a_container_that_will_not_begin_is_refused(void **state)
+{
+    struct stage stage = open_stage();
+    struct cluster_resolve_target out;
+
+    (void)state;
+    own(&stage, 0, 0);
+    serve(&stage, 1);
+    ((struct cluster_address *)(uintptr_t)cluster_address_map_find(stage.map, POOL, 0))
+        ->entry.state = CLUSTER_ENTRY_QUARANTINED;
+    assert_int_equal(cluster_resolve_target(&stage.resolve, POOL, 0, 0, &out), RAPAHUB_EGIVENUP);
+    assert_int_equal(target(&stage, 1).way, CLUSTER_WAY_RUN);
+    assert_int_equal(cluster_resolve_target(&stage.resolve, POOL + 1, 1, 0, &out), RAPAHUB_ENOPOOL);
+    cluster_pools_set_state(stage.pools, POOL, 2, CLUSTER_POOL_DESTROYING);
+    for (uint32_t c = 0; c < 2; c++)
+        assert_int_equal(cluster_resolve_target(&stage.resolve, POOL, c, 0, &out), RAPAHUB_ENOPOOL);
+    close_stage(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +226,7 @@ int main(void)
         cmocka_unit_test(a_method_that_the_module_lacks_is_refused),
         cmocka_unit_test(a_call_is_looked_for_here_then_in_the_map),
         cmocka_unit_test(a_call_is_handed_on_three_times_at_most),
+        cmocka_unit_test(a_container_that_will_not_begin_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
