@@ -22,13 +22,17 @@ static bool is_same_text(struct rapahub_string one, struct rapahub_string other)
 }
 
 /* r[impl cluster.create.module] */
-static int check_module(const struct cluster_pool_spec *spec, struct rapahub_bytes manifest)
+static int check_module(const struct cluster_pool_spec *spec,
+                        const struct cluster_orders_order *order)
 {
     struct cluster_record record;
-    int status = cluster_record_read(CLUSTER_KEY_MODULE, manifest, &record);
+    int status = cluster_record_read(CLUSTER_KEY_MODULE, order->manifest, &record);
 
     if (status < 0)
         return status;
+    if (order->module_revision == 0)
+        return rapahub_fail(RAPAHUB_EINVAL, "cluster.create.module",
+                            "its manifest is of no record of the metastore");
     if (!is_same_text(spec->module, record.module.name) ||
         !is_same_text(spec->version, record.module.version) ||
         !is_same(spec->digest, record.module.digest))
@@ -154,6 +158,7 @@ static int add(struct cluster_context *context, struct cluster_operations *opera
     }
     cluster_operations_at(operations, *out)->budget_ms =
         CLUSTER_CREATE_BUDGET_MS + CLUSTER_CREATE_BUDGET_EACH_MS * containers;
+    cluster_operations_at(operations, *out)->module_revision = order->module_revision;
     context->next_pool++;
     return 0;
 }
@@ -175,7 +180,7 @@ int cluster_create_order(struct cluster_context *context, struct cluster_operati
     if (order->digest.size != CLUSTER_RECORD_DIGEST)
         return rapahub_fail(RAPAHUB_EINVAL, "cluster.create.module", "a digest has 32 bytes");
     containers = spec.containers == 0 ? 1 : spec.containers;
-    status = check_module(&spec, order->manifest);
+    status = check_module(&spec, order);
     if (status == 0)
         status = check_nodes(&spec, context->node);
     if (status == 0)

@@ -123,6 +123,20 @@ static void put_operation(struct cluster_map_writer *writer,
     cluster_txns_put_record(writer->txns, writer->place, &key, &record);
 }
 
+/* A module that was removed, or pushed anew, since the order was given is not the pool's.
+ * r[impl cluster.create.module] */
+static void expect_module(struct cluster_map_writer *writer, struct rapahub_bytes spec_bytes,
+                          uint64_t revision)
+{
+    struct cluster_key key = {.kind = CLUSTER_KEY_MODULE};
+    struct cluster_pool_spec spec;
+
+    ENSURE(cluster_pool_spec_read(spec_bytes, &spec) == 0); /* it was read when it was ordered */
+    key.text = spec.module;
+    key.version = spec.version;
+    cluster_txns_expect(writer->txns, writer->place, &key, revision);
+}
+
 /* A pool that is not in the metastore yet takes its name, and its number for ever. */
 static void put_new_pool(struct cluster_map_writer *writer, const struct cluster_context *context,
                          const struct cluster_key *name)
@@ -137,7 +151,8 @@ static void put_new_pool(struct cluster_map_writer *writer, const struct cluster
     cluster_txns_put_record(writer->txns, writer->place, &next, &counted);
 }
 
-static void put_pool(struct cluster_map_writer *writer, const struct cluster_context *context)
+static void put_pool(struct cluster_map_writer *writer, const struct cluster_context *context,
+                     const struct cluster_operations *operations)
 {
     const struct cluster_pools_pool *pool = cluster_pools_find(context->pools, writer->plan.pool);
     const struct cluster_key key = {.kind = CLUSTER_KEY_POOL, .pool = writer->plan.pool};
@@ -156,8 +171,12 @@ static void put_pool(struct cluster_map_writer *writer, const struct cluster_con
     record.pool.state = writer->plan.pool_state;
     cluster_txns_put_record(writer->txns, writer->place, &key, &record);
     writer->counts = pool->revision == 0;
-    if (writer->counts)
-        put_new_pool(writer, context, &name);
+    if (!writer->counts)
+        return;
+    put_new_pool(writer, context, &name);
+    expect_module(
+        writer, record.pool.spec,
+        cluster_operations_at(operations, writer->plan.operations[0].place)->module_revision);
 }
 
 /* r[impl cluster.session.compare] */
@@ -175,7 +194,7 @@ static int build(struct cluster_map_writer *writer, const struct cluster_context
         put_operation(writer, cluster_operations_at(operations, plan->operations[i].place),
                       &plan->operations[i]);
     if (plan->with_pool != CLUSTER_PLAN_NO_POOL)
-        put_pool(writer, context);
+        put_pool(writer, context, operations);
     return cluster_txns_end(writer->txns, writer->place, out);
 }
 

@@ -20,7 +20,8 @@ struct cluster_operations_row {
     uint64_t number;
     uint64_t revision; /* the last put of its record; 0: it is not in the metastore yet */
     uint64_t pool;
-    uint64_t deadline_ns; /* 0: it has not been seen since the start */
+    uint64_t deadline_ns;     /* 0: it has not been seen since the start */
+    uint64_t module_revision; /* CREATE, until it is in the metastore: of its module's record */
     uint32_t container;
     uint32_t budget_ms; /* 0: it has no deadline */
     int32_t result;

@@ -32,6 +32,7 @@ struct cluster_orders_order {
     struct rapahub_bytes spec;     /* APPLY: see pool_spec.h */
     struct rapahub_bytes digest;   /* APPLY: SHA-256 of `spec` */
     struct rapahub_bytes manifest; /* APPLY: the MODULE record of the module that it names */
+    uint64_t module_revision;      /* APPLY: the last put of that record */
 };
 
 struct cluster_orders;

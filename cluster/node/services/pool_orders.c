@@ -91,7 +91,8 @@ static void go_on(struct cluster_asking *asking, struct cluster_asker *asker,
                                                    .number = asker->number,
                                                    .spec = {apply->bytes, apply->size},
                                                    .digest = {apply->digest, sizeof apply->digest},
-                                                   .manifest = page->pairs[0].value});
+                                                   .manifest = page->pairs[0].value,
+                                                   .module_revision = page->pairs[0].mod_rev});
     if (status < 0)
         cluster_askers_fail(asking->askers, asker, status, rapahub_last_error()->text);
 }

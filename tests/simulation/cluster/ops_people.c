@@ -17,7 +17,7 @@ static struct cluster_orders_order choose(void)
     if (draw(60) == 0)
         pool.containers = 61 + draw(10);
     if (what < 5)
-        return pool_spec_of(&pool, number);
+        return pool_spec_of(&pool, number, world.module);
     if (what < 7)
         return (struct cluster_orders_order){
             .kind = CLUSTER_ORDER_DELETE, .number = number, .pool = pool_spec_of_name(name)};
@@ -78,6 +78,29 @@ void ops_people_order(void)
         order->open = false;
         world.open_orders--;
     }
+}
+
+/* The module is recorded, or its record goes, however late. A removal was asked for while no pool
+ * had the module. */
+void ops_people_change_module(void)
+{
+    const struct cluster_key key = pool_spec_of_module();
+    char text[CLUSTER_KEYS_SIZE_MAX];
+    struct cluster_write write = {.key = {text, (size_t)cluster_keys_build(&key, text)},
+                                  .kind = CLUSTER_DELETE};
+    const struct cluster_txn txn = {.then = &write, .then_count = 1};
+
+    if (!store_model_find(&world.store, &key)) {
+        write.kind = CLUSTER_PUT;
+        write.value = pool_spec_of_manifest();
+    } else if (!world.module_goes) {
+        world.module_goes = !cluster_pools_after(cluster_core_parts(world.core)->pools, 0);
+        return;
+    }
+    (void)store_model_run(&world.store, &txn);
+    world.module_goes = false;
+    if (write.kind == CLUSTER_PUT)
+        world.module = world.store.revision;
 }
 
 void ops_people_cancel(void)

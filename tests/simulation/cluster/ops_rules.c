@@ -11,6 +11,7 @@
 #include "cluster/base/ids.h"
 #include "cluster/core/check.h"
 #include "cluster/wire/operation.h"
+#include "tests/simulation/cluster/pool_spec_of.h"
 
 struct ops_rules_world ops_rules_world;
 struct ops_world_figures ops_rules_figures;
@@ -82,6 +83,23 @@ bool ops_rules_pool(uint64_t pool, struct cluster_record *out)
     return pair &&
            cluster_record_read(CLUSTER_KEY_POOL,
                                (struct rapahub_bytes){pair->value, pair->value_size}, out) == 0;
+}
+
+bool ops_rules_has_module(void)
+{
+    const struct cluster_key key = pool_spec_of_module();
+
+    return store_model_find(&ops_rules_world.store, &key);
+}
+
+bool ops_rules_lost_module(const struct cluster_txn *txn)
+{
+    struct cluster_key key;
+
+    for (uint32_t i = 0; i < txn->compares_count; i++)
+        if (cluster_keys_parse(txn->compares[i].key, &key) == 0 && key.kind == CLUSTER_KEY_MODULE)
+            return !ops_rules_has_module() || txn->compares[i].rev != ops_rules_world.module;
+    return false;
 }
 
 /* ---- transactions ---- */
@@ -156,6 +174,8 @@ static void check_pool(const struct cluster_key *key, const struct cluster_write
                         (unsigned long long)(key->pool >> 32),
                         hub_states_name(&cluster_pool_states, before.pool.state),
                         hub_states_name(&cluster_pool_states, after.pool.state));
+    if (!there && !ops_rules_has_module())
+        ops_rules_broke("written: a pool without its module");
     if (!there && ops_rules_world.used[(key->pool >> 32) % OPERATIONS])
         ops_rules_broke("written: the number of a pool is used again");
     ops_rules_world.used[(key->pool >> 32) % OPERATIONS] = true;

@@ -68,7 +68,9 @@ struct ops_rules_world {
     bool used[OPERATIONS];    /* majors of pools */
     bool refused[OPERATIONS]; /* operations of orders that were told as not done */
     uint32_t actors_count, orders_count, works_count, later_count, open_orders;
-    uint64_t pools; /* the highest number */
+    uint64_t pools;  /* the highest number */
+    uint64_t module; /* revision of the last put of its record */
+    bool module_goes;
     bool wants_reading, broken, healed;
 };
 
@@ -85,6 +87,12 @@ struct actor *ops_rules_actor(uint64_t pool, uint32_t container); /* it is made,
 /* Look the entry or the pool up in the metastore. False: it is not there. */
 bool ops_rules_entry(uint64_t pool, uint32_t container, struct cluster_entry *out);
 bool ops_rules_pool(uint64_t pool, struct cluster_record *out);
+
+/* Says whether the module of all pools is in the metastore. */
+bool ops_rules_has_module(void);
+
+/* Says whether a transaction is made from a record of it that is not there any more. */
+bool ops_rules_lost_module(const struct cluster_txn *txn);
 
 /* Check a transaction before it runs, the metastore after it, and the node's map. */
 void ops_rules_check_txn(const struct cluster_txn *txn);

@@ -61,12 +61,14 @@ static bool disturb(const struct cluster_txn *txn)
     return true;
 }
 
-/* Runs it, or says that it has not run. */
+/* Runs it, or says that it has not run. The store takes requests in their order. */
 static void run_transaction(void)
 {
     struct transaction *one = &world.transaction;
 
     one->ran = true;
+    if (world.module_goes)
+        ops_people_change_module();
     ops_rules_figures.transactions++;
     if (fails(12) || fails(20)) {
         one->status = draw(3) == 0 ? CLUSTER_TXN_NO_SPACE : CLUSTER_TXN_NOT_APPLIED;
@@ -78,6 +80,11 @@ static void run_transaction(void)
         ops_rules_figures.conflicts++;
         if (one->status != CLUSTER_TXN_CONFLICT)
             ops_rules_broke("written: over what somebody else wrote");
+        return;
+    }
+    if (ops_rules_lost_module(one->txn)) {
+        one->status = CLUSTER_TXN_CONFLICT;
+        ops_rules_figures.conflicts++;
         return;
     }
     ops_rules_check_txn(one->txn);
@@ -258,7 +265,7 @@ static void crash(void)
     for (uint32_t i = 0; i < world.orders_count; i++)
         world.orders[i].open = false;
     world.open_orders = world.works_count = 0;
-    world.wants_reading = false;
+    world.wants_reading = world.module_goes = false;
     if (!world.broken)
         start();
 }
@@ -364,8 +371,10 @@ static void do_something(void)
 
     if (what < 90)
         ops_people_order();
-    else if (what < 100)
+    else if (what < 96)
         ops_people_cancel();
+    else if (what < 100)
+        ops_people_change_module();
     else if (what < 400)
         answer_transaction();
     else if (what < 600)
@@ -419,13 +428,14 @@ const char *ops_world_live(uint64_t seed, unsigned steps)
     memset(world.used, 0, sizeof world.used);
     world.actors_count = world.orders_count = world.works_count = world.later_count = 0;
     world.open_orders = 0;
-    world.pools = 0;
-    world.wants_reading = world.broken = world.healed = false;
+    world.pools = world.module = 0;
+    world.module_goes = world.wants_reading = world.broken = world.healed = false;
     world.seed = seed;
     hub_random_init(&world.random, seed);
     ops_rules_figures.trace = UINT64_C(0xcbf29ce484222325);
     ops_rules_figures.lives++;
     write_session();
+    ops_people_change_module();
     start();
     for (unsigned i = 0; i < steps && !world.broken; i++)
         do_something();

@@ -50,7 +50,7 @@ static struct rapahub_bytes write_spec(const struct pool_spec_of_what *what)
     return written(&writer, cluster_pool_spec_put(&writer, &spec));
 }
 
-static struct rapahub_bytes write_manifest(void)
+struct rapahub_bytes pool_spec_of_manifest(void)
 {
     static uint8_t to[1024];
     const struct cluster_record_method methods[] = {{7, text("once() -> void")}};
@@ -67,11 +67,19 @@ static struct rapahub_bytes write_manifest(void)
     return written(&writer, cluster_record_put(&writer, CLUSTER_KEY_MODULE, &record));
 }
 
-struct cluster_orders_order pool_spec_of(const struct pool_spec_of_what *what, uint64_t number)
+struct cluster_key pool_spec_of_module(void)
+{
+    return (struct cluster_key){
+        .kind = CLUSTER_KEY_MODULE, .text = text("kv"), .version = text("1")};
+}
+
+struct cluster_orders_order pool_spec_of(const struct pool_spec_of_what *what, uint64_t number,
+                                         uint64_t module_revision)
 {
     return (struct cluster_orders_order){.kind = CLUSTER_ORDER_APPLY,
                                          .number = number,
                                          .spec = write_spec(what),
                                          .digest = DIGEST,
-                                         .manifest = write_manifest()};
+                                         .manifest = pool_spec_of_manifest(),
+                                         .module_revision = module_revision};
 }

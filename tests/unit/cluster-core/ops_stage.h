@@ -14,6 +14,7 @@
 #define STAGE_SESSION 100
 #define STAGE_MS      UINT64_C(1000000)
 #define STAGE_EFFECTS 600
+#define STAGE_MODULE  90 /* revision of the record of each module */
 
 struct ops_stage {
     struct cluster_ops *ops;
@@ -268,7 +269,8 @@ static inline struct cluster_orders_order ops_stage_spec(struct ops_stage *stage
                                          .spec = {stage->records.spec, writer.size},
                                          .digest = {POOL_RECORDS_DIGEST, 32},
                                          .manifest =
-                                             pool_records_manifest(&module, &stage->records)};
+                                             pool_records_manifest(&module, &stage->records),
+                                         .module_revision = STAGE_MODULE};
 }
 
 static inline int ops_stage_order(struct ops_stage *stage, const struct cluster_orders_order *order)

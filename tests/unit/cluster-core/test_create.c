@@ -230,6 +230,9 @@ static void a_pool_that_cannot_be_is_refused(void **state)
     order = ops_stage_spec(&stage, &kv);
     ((uint8_t *)(uintptr_t)order.manifest.data)[2] = 'k'; /* the name of its module */
     assert_int_equal(ops_stage_order(&stage, &order), RAPAHUB_EINVAL);
+    order = ops_stage_spec(&stage, &kv);
+    order.module_revision = 0;
+    assert_int_equal(ops_stage_order(&stage, &order), RAPAHUB_EINVAL);
     elsewhere.only = 2;
     assert_int_equal(ops_stage_apply(&stage, &elsewhere), RAPAHUB_EINVAL);
     assert_int_equal(ops_stage_apply(&stage, &(struct ops_stage_pool){"kv", 201, 0, NULL, 0}),

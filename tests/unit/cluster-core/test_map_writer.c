@@ -19,7 +19,8 @@ static bool compares(const struct cluster_txn *txn, const struct cluster_key *ke
     return false;
 }
 
-/* r[verify cluster.operation.txn] r[verify cluster.session.compare] */
+/* r[verify cluster.operation.txn] r[verify cluster.session.compare]
+ * r[verify cluster.create.module] */
 static void a_transaction_compares_all_that_it_changes(void **state)
 {
     const struct cluster_key session = {.kind = CLUSTER_KEY_SESSION, .node = STAGE_NODE};
@@ -28,6 +29,8 @@ static void a_transaction_compares_all_that_it_changes(void **state)
     const struct cluster_key log = {.kind = CLUSTER_KEY_LOG};
     const struct cluster_key next = {.kind = CLUSTER_KEY_NEXT_POOL};
     const struct cluster_key operation = {.kind = CLUSTER_KEY_OPERATION, .number = 1};
+    const struct cluster_key module = {
+        .kind = CLUSTER_KEY_MODULE, .text = {"counter", 7}, .version = {"1.0", 3}};
 
     (void)state;
     pool.pool = entry.pool = cluster_ids_pool((struct rapahub_pool_id){256, 0});
@@ -41,6 +44,7 @@ static void a_transaction_compares_all_that_it_changes(void **state)
     assert_true(compares(stage.txn->txn, &log, CLUSTER_ABSENT, 0));
     assert_true(compares(stage.txn->txn, &next, CLUSTER_ABSENT, 0));
     assert_true(compares(stage.txn->txn, &operation, CLUSTER_ABSENT, 0));
+    assert_true(compares(stage.txn->txn, &module, CLUSTER_MOD_EQ, STAGE_MODULE));
     ops_stage_commit(&stage);
     ops_stage_end_begin(&stage, ops_stage_effect(&stage, CLUSTER_EFFECT_BEGIN, 1)->id, 0);
     assert_true(compares(stage.txn->txn, &session, CLUSTER_CREATE_EQ, STAGE_SESSION));
