@@ -13,9 +13,13 @@
 
 const char *const node_sweep_processes[NODE_SWEEP_PROCESSES] = {"daemon", "warden", "command"};
 
-void node_sweep_read_options(int argc, char **argv, struct node_sweep_options *out)
+struct node_sweep_options node_sweep_options;
+struct node_stage node_sweep_stage;
+
+void node_sweep_read_options(int argc, char **argv)
 {
     const char *given = getenv("RAPAHUB_TEST_SEED");
+    struct node_sweep_options *out = &node_sweep_options;
 
     *out = (struct node_sweep_options){
         .only = "", .seed = given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)hub_clock_now()};
@@ -29,10 +33,26 @@ void node_sweep_read_options(int argc, char **argv, struct node_sweep_options *o
     fflush(stdout);
 }
 
-bool node_sweep_is_wanted(const struct node_sweep_options *options,
-                          const struct node_operation *operation)
+bool node_sweep_is_wanted(const struct node_operation *operation)
 {
-    return strncmp(operation->name, options->only, strlen(options->only)) == 0;
+    const char *only = node_sweep_options.only;
+
+    return strncmp(operation->name, only, strlen(only)) == 0;
+}
+
+int node_sweep_begin(void **state)
+{
+    (void)state;
+    node_stage_open(&node_sweep_stage);
+    node_operations_begin(&node_sweep_stage);
+    return 0;
+}
+
+int node_sweep_end(void **state)
+{
+    (void)state;
+    node_stage_close(&node_sweep_stage);
+    return 0;
 }
 
 struct point {

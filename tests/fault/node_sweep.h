@@ -23,9 +23,15 @@ struct node_sweep_options {
     unsigned seed;
 };
 
-void node_sweep_read_options(int argc, char **argv, struct node_sweep_options *out);
-bool node_sweep_is_wanted(const struct node_sweep_options *options,
-                          const struct node_operation *operation);
+void node_sweep_read_options(int argc, char **argv);
+bool node_sweep_is_wanted(const struct node_operation *operation);
+
+/* What all points of a program share, and the begin and the end of its group of tests. */
+extern struct node_sweep_options node_sweep_options;
+extern struct node_stage node_sweep_stage;
+
+int node_sweep_begin(void **state);
+int node_sweep_end(void **state);
 
 extern const char *const node_sweep_processes[NODE_SWEEP_PROCESSES];
 

@@ -6,11 +6,16 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <rapahub/log.h>
+
+#include "tests/support/testing.h"
 
 #define LIMIT_S    30 /* of one process; SIGALRM ends the test */
 #define STOPPED_AT (SIGTRAP | 0x80)
@@ -140,4 +145,43 @@ int syscall_sweep_run(const struct syscall_sweep *sweep, struct syscall_sweep_re
         printf("  at point %" PRIu64 ": %s\n", result->first_failure, result->text);
     fflush(stdout);
     return r > 0 ? 0 : -1;
+}
+
+/* ---- what programs share ---- */
+
+static uint64_t stride = 7;
+
+void syscall_sweep_read_options(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--every") == 0)
+        stride = 1;
+}
+
+void *syscall_sweep_share(size_t size)
+{
+    void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(shared != MAP_FAILED);
+    return shared;
+}
+
+static void be_silent(void *user, enum rapahub_log_level level, const char *topic, const char *text)
+{
+    (void)user;
+    (void)level;
+    (void)topic;
+    (void)text;
+}
+
+void syscall_sweep_whole(const struct syscall_sweep *sweep, uint64_t least)
+{
+    struct syscall_sweep one = *sweep;
+    struct syscall_sweep_result result;
+
+    if (one.stride == 0)
+        one.stride = stride;
+    rapahub_log_to(be_silent, NULL, RAPAHUB_LOG_ERROR);
+    assert_int_equal(syscall_sweep_run(&one, &result), 0);
+    assert_int_equal(result.failures, 0);
+    assert_true(result.points > least);
 }

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <rapahub/error.h>
-#include <rapahub/log.h>
 
 #include "cluster/base/ids.h"
 #include "cluster/node/disk/store_thread.h"
@@ -40,16 +39,6 @@ struct test {
     uint64_t revisions[8];
     struct cluster_guest_record guest;
 };
-
-static uint64_t stride = 7;
-
-static void quiet(void *user, enum rapahub_log_level level, const char *topic, const char *text)
-{
-    (void)user;
-    (void)level;
-    (void)topic;
-    (void)text;
-}
 
 static void set_up_nothing(void *user)
 {
@@ -357,18 +346,11 @@ static const char *check_work(void *user, bool finished)
 
 static void sweep(const struct syscall_sweep *what)
 {
-    struct test test = {.told = mmap(NULL, sizeof(struct told), PROT_READ | PROT_WRITE,
-                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
+    struct test test = {.told = syscall_sweep_share(sizeof(struct told))};
     struct syscall_sweep one = *what;
-    struct syscall_sweep_result result;
 
-    assert_true(test.told != MAP_FAILED);
-    rapahub_log_to(quiet, NULL, RAPAHUB_LOG_ERROR);
     one.user = &test;
-    one.stride = stride;
-    assert_int_equal(syscall_sweep_run(&one, &result), 0);
-    assert_int_equal(result.failures, 0);
-    assert_true(result.points > 10);
+    syscall_sweep_whole(&one, 10);
     munmap(test.told, sizeof(struct told));
 }
 
@@ -408,7 +390,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_node_dies_while_its_disk_works),
     };
 
-    if (argc > 1 && strcmp(argv[1], "--every") == 0)
-        stride = 1;
+    syscall_sweep_read_options(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <rapahub/log.h>
-
 #include "hub/base/random.h"
 #include "tests/fault/syscall_sweep.h"
 #include "tests/store/folder_stage.h"
@@ -28,16 +26,6 @@ struct test {
     struct log_story story;
     struct told *told; /* shared */
 };
-
-static uint64_t stride = 7;
-
-static void quiet(void *user, enum rapahub_log_level level, const char *topic, const char *text)
-{
-    (void)user;
-    (void)level;
-    (void)topic;
-    (void)text;
-}
 
 static void set_up(void *user)
 {
@@ -156,21 +144,14 @@ static void a_log_is_cut_short(void **state)
                                         .setup = set_up,
                                         .operate = work,
                                         .check = check,
-                                        .user = &test,
-                                        .stride = stride};
-    struct syscall_sweep_result result;
+                                        .user = &test};
     struct hub_random random;
 
     (void)state;
-    test.told =
-        mmap(NULL, sizeof *test.told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(test.told != MAP_FAILED);
-    rapahub_log_to(quiet, NULL, RAPAHUB_LOG_ERROR);
+    test.told = syscall_sweep_share(sizeof *test.told);
     hub_random_init(&random, 16);
     log_stage_make(&test.story, &random);
-    assert_int_equal(syscall_sweep_run(&sweep, &result), 0);
-    assert_int_equal(result.failures, 0);
-    assert_true(result.points > 20);
+    syscall_sweep_whole(&sweep, 20);
     munmap(test.told, sizeof *test.told);
 }
 
@@ -178,7 +159,6 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_log_is_cut_short)};
 
-    if (argc > 1 && strcmp(argv[1], "--every") == 0)
-        stride = 1;
+    syscall_sweep_read_options(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

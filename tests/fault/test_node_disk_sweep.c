@@ -23,8 +23,6 @@
 #define MOST  32 /* operations */
 #define SPAN  (200 * HUB_MILLISECOND)
 
-static struct node_sweep_options options;
-static struct node_stage stage;
 static uint64_t calls[MOST]; /* of each operation, when none fails */
 
 struct sweep {
@@ -45,7 +43,8 @@ static bool run_at(struct sweep *sweep, uint64_t at)
                                   .counts = node_disk_is_change,
                                   .user = sweep->folder};
     uint64_t begun_ns = hub_clock_now();
-    const char *wrong = node_sweep_run(&stage, sweep->operation, NODE_SWEEP_DAEMON, &trace);
+    const char *wrong =
+        node_sweep_run(&node_sweep_stage, sweep->operation, NODE_SWEEP_DAEMON, &trace);
 
     if (wrong && sweep->failures++ < SHOWN)
         printf("  %s, %s, point %" PRIu64 " at %s: %s\n", sweep->operation->name, sweep->name, at,
@@ -53,7 +52,7 @@ static bool run_at(struct sweep *sweep, uint64_t at)
     if (getenv("RAPAHUB_TEST_VERBOSE"))
         printf("  point %" PRIu64 " %s: %.0f ms: %s\n", at,
                trace.reached ? node_sweep_call_name(trace.last) : "not reached",
-               (double)(hub_clock_now() - begun_ns) / 1e6, node_stage_said(&stage));
+               (double)(hub_clock_now() - begun_ns) / 1e6, node_stage_said(&node_sweep_stage));
     fflush(stdout);
     sweep->points += trace.reached;
     sweep->calls = trace.stops > sweep->calls ? trace.stops : sweep->calls;
@@ -69,9 +68,9 @@ static void sweep_one(struct sweep *sweep, uint64_t *known)
     *known = *known == 0 ? sweep->calls : *known;
     sweep->calls = *known;
     assert_true(sweep->failures == 0 && sweep->calls > 0);
-    for (unsigned i = sweep->span_ns > 0 ? FEW / 2 : 0; !options.every && i < FEW; i++)
-        (void)run_at(sweep, 1 + (uint64_t)rand_r(&options.seed) % *known);
-    for (uint64_t at = 1; options.every && ends < TIRED; at++)
+    for (unsigned i = sweep->span_ns > 0 ? FEW / 2 : 0; !node_sweep_options.every && i < FEW; i++)
+        (void)run_at(sweep, 1 + (uint64_t)rand_r(&node_sweep_options.seed) % *known);
+    for (uint64_t at = 1; node_sweep_options.every && ends < TIRED; at++)
         ends = run_at(sweep, at) ? 0 : ends + 1;
     printf("node, %s, %s%s | %" PRIu64 " calls | %5" PRIu64 " points | %" PRIu64 " failures\n",
            sweep->operation->name, sweep->name, sweep->span_ns > 0 ? " for a while" : "",
@@ -87,26 +86,11 @@ static void sweep_all(const char *name, int error, uint64_t span_ns)
         struct sweep sweep = {
             .operation = &node_operations[i], .name = name, .error = error, .span_ns = span_ns};
 
-        node_stage_path(&stage, "data", sweep.folder);
-        if (node_sweep_is_wanted(&options, &node_operations[i]) &&
+        node_stage_path(&node_sweep_stage, "data", sweep.folder);
+        if (node_sweep_is_wanted(&node_operations[i]) &&
             node_sweep_has(&node_operations[i], NODE_SWEEP_DAEMON))
             sweep_one(&sweep, &calls[i]);
     }
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    node_stage_open(&stage);
-    node_operations_begin(&stage);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    node_stage_close(&stage);
-    return 0;
 }
 
 /* r[verify cluster.store.space] r[verify cluster.wal.space] */
@@ -146,6 +130,6 @@ int main(int argc, char **argv)
 
     if (!process_possible())
         return PROCESS_SKIPPED;
-    node_sweep_read_options(argc, argv, &options);
-    return cmocka_run_group_tests(tests, begin, end);
+    node_sweep_read_options(argc, argv);
+    return cmocka_run_group_tests(tests, node_sweep_begin, node_sweep_end);
 }

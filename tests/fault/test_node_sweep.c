@@ -21,9 +21,6 @@
 #define TIRED 3 /* ends before the point, and there are no more */
 #define AGAIN 5 /* attempts to hit a call that was missed */
 
-static struct node_sweep_options options;
-static struct node_stage stage;
-
 struct sweep {
     const struct node_operation *operation;
     enum node_sweep_process process;
@@ -47,7 +44,7 @@ static bool run_at(struct sweep *sweep, struct syscall_trace *trace, uint64_t at
     const char *wrong;
 
     trace->at = at;
-    wrong = node_sweep_run(&stage, sweep->operation, sweep->process, trace);
+    wrong = node_sweep_run(&node_sweep_stage, sweep->operation, sweep->process, trace);
     if (wrong)
         show(sweep, at, trace->last, wrong);
     for (unsigned i = 0; i < SYSCALL_TRACE_KINDS; i++)
@@ -70,7 +67,8 @@ static void take_some(struct sweep *sweep)
         struct syscall_trace trace = {0};
         uint64_t span = sweep->calls / FEW + 1;
 
-        (void)run_at(sweep, &trace, 1 + i * span + (uint64_t)rand_r(&options.seed) % span);
+        (void)run_at(sweep, &trace,
+                     1 + i * span + (uint64_t)rand_r(&node_sweep_options.seed) % span);
     }
 }
 
@@ -129,7 +127,7 @@ static void print(const struct sweep *sweep)
            " points | %" PRIu64 " failures\n",
            sweep->operation->name, node_sweep_processes[sweep->process], sweep->calls, hit, seen,
            sweep->points, sweep->failures);
-    missed = options.every ? print_calls(sweep) : 0;
+    missed = node_sweep_options.every ? print_calls(sweep) : 0;
     fflush(stdout);
     assert_int_equal(missed, 0);
 }
@@ -144,11 +142,11 @@ static void sweep_one(const struct node_operation *operation, enum node_sweep_pr
     memcpy(sweep.wanted, trace.seen, sizeof sweep.wanted);
     assert_int_equal(sweep.failures, 0);
     assert_true(sweep.calls > 10);
-    if (options.every)
+    if (node_sweep_options.every)
         take_all(&sweep);
     else
         take_some(&sweep);
-    if (options.every)
+    if (node_sweep_options.every)
         take_missed(&sweep);
     print(&sweep);
     assert_int_equal(sweep.failures, 0);
@@ -157,24 +155,9 @@ static void sweep_one(const struct node_operation *operation, enum node_sweep_pr
 static void sweep_all(enum node_sweep_process process)
 {
     for (unsigned i = 0; i < node_operations_count; i++)
-        if (node_sweep_is_wanted(&options, &node_operations[i]) &&
+        if (node_sweep_is_wanted(&node_operations[i]) &&
             node_sweep_has(&node_operations[i], process))
             sweep_one(&node_operations[i], process);
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    node_stage_open(&stage);
-    node_operations_begin(&stage);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    node_stage_close(&stage);
-    return 0;
 }
 
 /* r[verify cluster.operation.resume] r[verify cluster.warden.restart] */
@@ -207,6 +190,6 @@ int main(int argc, char **argv)
 
     if (!process_possible())
         return PROCESS_SKIPPED;
-    node_sweep_read_options(argc, argv, &options);
-    return cmocka_run_group_tests(tests, begin, end);
+    node_sweep_read_options(argc, argv);
+    return cmocka_run_group_tests(tests, node_sweep_begin, node_sweep_end);
 }

@@ -35,8 +35,6 @@ struct test {
     char backup[STORE_STAGE_PATH_MAX];
 };
 
-static uint64_t stride = 7;
-
 static void on_txn(void *user, int status, uint64_t rev, const struct cluster_pair *gets,
                    size_t count)
 {
@@ -293,17 +291,11 @@ static const char *check_backup(void *user, bool finished)
 
 static void sweep(const struct syscall_sweep *what)
 {
-    struct test test = {.told = mmap(NULL, sizeof(struct told), PROT_READ | PROT_WRITE,
-                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
+    struct test test = {.told = syscall_sweep_share(sizeof(struct told))};
     struct syscall_sweep one = *what;
-    struct syscall_sweep_result result;
 
-    assert_true(test.told != MAP_FAILED);
     one.user = &test;
-    one.stride = stride;
-    assert_int_equal(syscall_sweep_run(&one, &result), 0);
-    assert_int_equal(result.failures, 0);
-    assert_true(result.points > 10);
+    syscall_sweep_whole(&one, 10);
     munmap(test.told, sizeof(struct told));
 }
 
@@ -350,7 +342,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_process_dies_while_it_writes_a_backup),
     };
 
-    if (argc > 1 && strcmp(argv[1], "--every") == 0)
-        stride = 1;
+    syscall_sweep_read_options(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
