@@ -61,7 +61,7 @@ bool node_folder_is_empty(const char *path)
 }
 
 /* Segments of the log are zeros for the most part, and stay without memory. */
-static void copy_file(const char *from, const char *to, const struct stat *status)
+void node_folder_copy_file(const char *from, const char *to, const struct stat *status)
 {
     static const char zeros[PIECE];
     int in = open(from, O_RDONLY | O_CLOEXEC);
@@ -92,7 +92,7 @@ static int copy_one(const char *path, const struct stat *status, int kind, struc
     if (kind == FTW_D)
         assert_true(mkdir(to, status->st_mode & 0777) == 0 || access(to, W_OK) == 0);
     else if (kind == FTW_F)
-        copy_file(path, to, status);
+        node_folder_copy_file(path, to, status);
     return 0;
 }
 

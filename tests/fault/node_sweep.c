@@ -60,6 +60,7 @@ struct point {
     const struct node_operation *operation;
     enum node_sweep_process process;
     struct syscall_trace *trace;
+    const struct node_sweep_power *power; /* NULL: it does not fail */
 };
 
 bool node_sweep_has(const struct node_operation *operation, enum node_sweep_process process)
@@ -146,7 +147,9 @@ static const char *begin(const struct point *point)
     point->trace->children[0] = stops ? &stage->warden : &stage->command;
     point->trace->children[1] = stops ? &stage->command : &stage->warden;
     node_stage_restore(stage, (unsigned)point->operation->folder);
-    if (point->operation->way == NODE_OPERATIONS_STARTS)
+    if (point->power)
+        point->power->begins(point->power->user);
+    if (point->power || point->operation->way == NODE_OPERATIONS_STARTS)
         return begin_start(point);
     wrong = prepare(point);
     if (wrong)
@@ -183,6 +186,8 @@ static const char *recover(const struct point *point)
         await_next_daemon(point);
     if (stage->warden.ended && !node_stage_await_orphans(stage))
         return "a process outlives the warden";
+    if (point->power && point->trace->reached)
+        point->power->fails(point->power->user);
     node_stage_begin(stage);
     return NULL;
 }
@@ -255,13 +260,27 @@ static const char *after(const struct point *point)
     return wrong ? wrong : node_stage_end(point->stage);
 }
 
+static const char *run(const struct point *point)
+{
+    const char *wrong = begin(point);
+
+    if (!wrong && !syscall_trace_run(point->trace))
+        wrong = "it takes too long";
+    return wrong ? wrong : after(point);
+}
+
 const char *node_sweep_run(struct node_stage *stage, const struct node_operation *operation,
                            enum node_sweep_process process, struct syscall_trace *trace)
 {
-    const struct point point = {stage, operation, process, trace};
-    const char *wrong = begin(&point);
+    const struct point point = {stage, operation, process, trace, NULL};
 
-    if (!wrong && !syscall_trace_run(trace))
-        wrong = "it takes too long";
-    return wrong ? wrong : after(&point);
+    return run(&point);
+}
+
+const char *node_sweep_run_power(struct node_stage *stage, const struct node_operation *operation,
+                                 struct syscall_trace *trace, const struct node_sweep_power *power)
+{
+    const struct point point = {stage, operation, NODE_SWEEP_DAEMON, trace, power};
+
+    return run(&point);
 }

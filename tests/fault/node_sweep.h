@@ -43,6 +43,18 @@ bool node_sweep_has(const struct node_operation *operation, enum node_sweep_proc
 const char *node_sweep_run(struct node_stage *stage, const struct node_operation *operation,
                            enum node_sweep_process process, struct syscall_trace *trace);
 
+/* A machine that loses power. */
+struct node_sweep_power {
+    void (*begins)(void *user); /* the data folder is as it was kept, and no process runs */
+    void (*fails)(void *user);  /* all processes of the node are dead */
+    void *user;
+};
+
+/* The same for an operation that begins with its node. The trace kills the daemon, and `counts` its
+ * warden just before. The command lives on. */
+const char *node_sweep_run_power(struct node_stage *stage, const struct node_operation *operation,
+                                 struct syscall_trace *trace, const struct node_sweep_power *power);
+
 /* The name of a system call, or its number. The text is good until the next call. */
 const char *node_sweep_call_name(long number);
 
