@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
  * changes it; `changes` is odd meanwhile. */
 struct page {
     struct hub_a64 changes, from, shown, rate;
+    struct hub_a64 wall; /* what is added to the wall clock, modulo 2^64 */
 };
 
 static struct page *page;
@@ -52,11 +54,40 @@ int clock_page_read(clockid_t clock, struct timespec *now)
 {
     uint64_t ns;
 
-    if (clock != CLOCK_BOOTTIME || !page)
+    if (page && clock == CLOCK_BOOTTIME)
+        ns = shown_time();
+    else if (page && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+        ns = true_time(clock) + hub_observe64(&page->wall);
+    else
         return (int)syscall(SYS_clock_gettime, clock, now);
-    ns = shown_time();
     now->tv_sec = (time_t)(ns / SECOND);
     now->tv_nsec = (long)(ns % SECOND);
+    return 0;
+}
+
+/* The C library's older ways to read the wall clock, for libraries that use them. */
+__attribute__((visibility("default"))) time_t clock_page_seconds(time_t *out) __asm__("time");
+__attribute__((visibility("default"))) int clock_page_day(struct timeval *out,
+                                                          void *zone) __asm__("gettimeofday");
+
+time_t clock_page_seconds(time_t *out)
+{
+    struct timespec now;
+
+    (void)clock_page_read(CLOCK_REALTIME_COARSE, &now);
+    if (out)
+        *out = now.tv_sec;
+    return now.tv_sec;
+}
+
+int clock_page_day(struct timeval *out, void *zone)
+{
+    struct timespec now;
+
+    (void)zone;
+    (void)clock_page_read(CLOCK_REALTIME, &now);
+    out->tv_sec = now.tv_sec;
+    out->tv_usec = now.tv_nsec / 1000;
     return 0;
 }
 
@@ -106,6 +137,11 @@ const char *clock_page_open(void)
 void clock_page_leap(int64_t ns)
 {
     set(shown_time() + (uint64_t)ns, hub_observe64(&page->rate));
+}
+
+void clock_page_set_wall(int64_t ns)
+{
+    hub_add64(&page->wall, (uint64_t)ns);
 }
 
 void clock_page_rate(uint32_t millionths)

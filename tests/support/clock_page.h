@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock_page: a boot clock that a test sets. A program that links it reads CLOCK_BOOTTIME through a
- * page of shared memory with an offset and a rate, and so does each process that is started with
- * the module clock_page.so in LD_PRELOAD and the page's file in CLOCK_PAGE. The product's objects
- * are those of every other test. Other clocks are untouched: the kernel waits by them. */
+/* clock_page: a boot clock and a wall clock that a test sets. A program that links it reads
+ * CLOCK_BOOTTIME through a page of shared memory with an offset and a rate, and CLOCK_REALTIME with
+ * an offset, and so does each process that is started with the module clock_page.so in LD_PRELOAD
+ * and the page's file in CLOCK_PAGE. The product's objects are those of every other test. Other
+ * clocks are untouched: the kernel waits by them. */
 #ifndef TESTS_SUPPORT_CLOCK_PAGE_H
 #define TESTS_SUPPORT_CLOCK_PAGE_H
 
@@ -18,7 +19,10 @@ const char *clock_page_open(void);
 /* Lets the boot clock leap forward, as after a suspend, or backward. */
 void clock_page_leap(int64_t ns);
 
-/* Lets it go on at this rate from its present time. */
+/* Lets the wall clock show so much more than it does, as if somebody had set it. */
+void clock_page_set_wall(int64_t ns);
+
+/* Lets the boot clock go on at this rate from its present time. */
 void clock_page_rate(uint32_t millionths);
 
 /* Closes the page: this process sees the true time again. */

@@ -27,6 +27,24 @@ static void the_boot_clock_leaps_and_no_other_does(void **state)
     assert_true(hub_clock_boot() - boot < 100 * HUB_SECOND);
 }
 
+static void the_wall_clock_is_set_and_no_other_is(void **state)
+{
+    uint64_t boot = hub_clock_boot(), now = hub_clock_now(), wall = hub_clock_wall();
+    time_t seconds = time(NULL);
+
+    (void)state;
+    clock_page_open();
+    clock_page_set_wall(-(int64_t)HOUR);
+    assert_true(hub_clock_wall() < wall - HOUR + 100 * HUB_SECOND);
+    assert_true(time(NULL) < seconds - 3500);
+    clock_page_set_wall(2 * (int64_t)HOUR);
+    assert_true(hub_clock_wall() - wall >= HOUR);
+    assert_true(hub_clock_boot() - boot < 100 * HUB_SECOND);
+    assert_true(hub_clock_now() - now < 100 * HUB_SECOND);
+    clock_page_close();
+    assert_true(hub_clock_wall() - wall < 100 * HUB_SECOND);
+}
+
 /* A clock at 1,000 times the rate gains 10 s in 10 ms, and loses nothing when it is slow again. */
 static void the_rate_changes_without_a_leap(void **state)
 {
@@ -78,6 +96,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_boot_clock_leaps_and_no_other_does),
+        cmocka_unit_test(the_wall_clock_is_set_and_no_other_is),
         cmocka_unit_test(the_rate_changes_without_a_leap),
         cmocka_unit_test(another_process_reads_the_same_page),
     };
