@@ -48,6 +48,7 @@ struct host_async {
     struct hub_stream_marks *marks;
     struct host_routed *routed; /* for a call to the router: see routed.h; freed with it */
     bool raw; /* rapahub_host_call_raw: it reaches a container whose calls go to the router, too */
+    bool moved;             /* raw: something of its streams was, so no other call may have them */
     uint64_t outer;         /* raw: the chain in which it comes, as other hosts know it; 0: none */
     struct rapahub_uid uid; /* raw */
     struct rapahub_guest_id from;     /* the guest that calls, for the router; zeroed: none */

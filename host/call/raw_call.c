@@ -45,7 +45,7 @@ static void read_answer(const struct host_async *async, const struct hub_answer 
 static void on_done(struct host_async *async, int code, struct hub_answer *from)
 {
     const struct raw_end *raw = async->data;
-    struct rapahub_raw_answer answer = {.status = code};
+    struct rapahub_raw_answer answer = {.status = code, .moved = async->moved};
     char text[TEXT_MAX];
 
     if (code == 0)

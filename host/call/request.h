@@ -29,6 +29,7 @@ struct host_request {
     uint64_t deadline_ns;
     const char *method;                            /* for messages to people */
     struct hub_streams *streams;                   /* the arguments hold their ids; NULL: none */
+    bool *moved;                                   /* of hub_streams_order */
     void (*on_begun)(void *user, uint64_t number); /* the call is sent; may be NULL */
     bool (*is_cancelled)(void *user); /* then streams are not written on; NULL: never */
     void *user;

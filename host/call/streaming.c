@@ -94,7 +94,8 @@ int host_streaming_run(struct host_call *host, const struct host_request *exchan
         .deadline_ns = exchange->deadline_ns,
         .patience_ns = hub_clock_left(exchange->deadline_ns),
         .on_end = host_ownership_is_owner(&host->process.owner) ? wake_owner : NULL,
-        .user = host};
+        .user = host,
+        .moved = exchange->moved};
     struct host_request with = *exchange;
     struct host_verdict verdict = {0};
     struct hub_streams *streams;
@@ -164,6 +165,7 @@ static int try_call(struct host_async *async, struct host_route *route, struct h
                               .arguments = async->arguments,
                               .deadline_ns = async->deadline_ns,
                               .method = async->method,
+                              .moved = async->raw ? &async->moved : NULL,
                               .on_begun = on_begun,
                               .is_cancelled = is_cancelled,
                               .user = async};

@@ -74,11 +74,19 @@ static int move(struct hub_pump *pump)
         int r = n > 0 ? pass_on(pump, data, (size_t)n) : 0;
 
         pump->at_source = n < 0;
+        if (n >= 0 && pump->options.moved)
+            *pump->options.moved = true;
         if (n <= 0 || r < 0)
             return n < 0 ? (int)n : n == 0 ? rapahub_sink_end(pump->options.sink) : r;
         pump->options.on_moved(pump->options.user);
     }
     return rapahub_fail(RAPAHUB_ECANCELED, "", "the stream was stopped");
+}
+
+/* Nothing was moved of a stream that is spared. */
+static bool is_spared(const struct hub_pump *pump, const void *stream)
+{
+    return stream == pump->options.spared && pump->options.moved && !*pump->options.moved;
 }
 
 static void keep_diagnosis(struct hub_pump *pump)
@@ -104,10 +112,10 @@ static void run(void *user)
     sink->on_part = NULL;
     if (pump->code < 0) {
         keep_diagnosis(pump);
-        if (sink->leave)
+        if (sink->leave && !is_spared(pump, sink))
             sink->leave(sink);
     }
-    if (source->leave)
+    if (source->leave && !is_spared(pump, source))
         source->leave(source);
     hub_publish(&pump->over, 1);
     pump->options.on_end(pump->options.user);

@@ -16,6 +16,10 @@ struct hub_pump_options {
     struct rapahub_sink *sink;
     struct hub_thread_pool *pool; /* outlives it as well */
     size_t piece; /* bytes at once; more from a source that lends them and is fast */
+    /* Becomes true when a byte or an end comes out of the source; read it after the join. Until
+     * then `spared`, the source or the sink, is left as it was, for another pump. NULL: neither. */
+    bool *moved;
+    const void *spared;
     void (*on_moved)(void *user); /* when bytes moved, on the pump's thread */
     void (*on_end)(void *user);   /* last of all, on the pump's thread */
     void *user;

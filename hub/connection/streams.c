@@ -25,6 +25,8 @@ struct hub_streams {
     struct hub_a32 ended; /* number of ended pumps; a futex */
     void (*on_end)(void *user);
     void *user;
+    bool *all_moved; /* the order's; NULL: streams are not spared */
+    bool moved[HUB_CHANNELS_OF_CALL];
     uint32_t begun;
     bool good;
     int failure; /* why a pump could not begin */
@@ -82,6 +84,7 @@ int hub_streams_open(const struct hub_streams_order *order, struct hub_streams *
     streams->marks = marks;
     streams->patience_ns = order->patience_ns;
     streams->on_end = order->on_end;
+    streams->all_moved = order->moved;
     streams->user = order->user;
     if (r == 0)
         r = open_channels(streams, order->deadline_ns, ids);
@@ -153,6 +156,8 @@ static int start_pump(struct hub_streams *streams, uint32_t index)
     struct hub_channel *channel = streams->channels.list[index];
     struct hub_pump_options options = {.pool = &streams->connection->pool,
                                        .piece = piece_of(streams),
+                                       .moved = &streams->moved[index],
+                                       .spared = streams->all_moved ? mark->stream : NULL,
                                        .on_moved = on_moved,
                                        .on_end = on_end,
                                        .user = streams};
@@ -222,6 +227,18 @@ bool hub_streams_settle(struct hub_streams *streams, uint64_t deadline_ns)
     return hub_observe(&streams->ended) == streams->begun;
 }
 
+/* The callee may have stopped a source that is spared. */
+static void spare(const struct hub_streams *streams, uint32_t index)
+{
+    const struct hub_stream_mark *mark = &streams->marks->list[index];
+    struct rapahub_source *source = mark->is_sink ? NULL : mark->stream;
+
+    if (streams->moved[index])
+        *streams->all_moved = true;
+    else if (source && source->stop)
+        source->stop(source, false);
+}
+
 /* Joins the pump: 0, or why the caller's own stream failed. The end of its channel is reported
  * elsewhere. */
 static int join(struct hub_streams *streams, uint32_t index)
@@ -232,6 +249,8 @@ static int join(struct hub_streams *streams, uint32_t index)
     /* the channel may outlive the stream */
     hub_channel_on_stop(streams->channels.list[index], NULL, NULL);
     set_lasting(&streams->marks->list[index], false);
+    if (streams->all_moved)
+        spare(streams, index);
     return r != RAPAHUB_ECANCELED && at_source != streams->marks->list[index].is_sink ? r : 0;
 }
 

@@ -16,6 +16,9 @@ struct hub_streams_order {
     uint64_t deadline_ns;                 /* for the wait for ids */
     uint64_t patience_ns;                 /* how long nothing need move */
     void (*on_end)(void *user); /* a stream has ended; on a thread of its own; NULL: none */
+    /* Says after hub_streams_finish whether anything was moved. If not, the streams are as they
+     * were, for another call. NULL: they are of no more use in any case. */
+    bool *moved;
     void *user;
 };
 

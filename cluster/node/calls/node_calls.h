@@ -45,7 +45,7 @@ struct cluster_node_call {
     struct rapahub_pool_id from_pool;
     const struct rapahub_raw_stream *streams; /* the host's, until the call is answered */
     uint32_t streams_count;
-    bool streams_given; /* to a run: no other run may have them */
+    bool streams_given; /* to a run that has them, or has moved something of them: no other may */
     uint64_t run;       /* request of the run that has the streams; 0: none */
     int ended;          /* < 0: it has ended so, and is answered when that run lets go of them */
     uint8_t *result;    /* the last one of several stands for all */

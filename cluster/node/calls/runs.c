@@ -51,14 +51,16 @@ static void tell(struct cluster_runs *runs, uint64_t id, const struct rapahub_ra
         cluster_buffers_drop(runs->buffers, event.body.number);
 }
 
-/* The call may have ended before: then it is answered now that its streams are free. */
-static void return_streams(struct cluster_runs *runs, uint64_t number)
+/* The call may have ended before: then it is answered now that its streams are free. If nothing was
+ * moved the next run may have them. */
+static void return_streams(struct cluster_runs *runs, uint64_t number, bool moved)
 {
     struct cluster_node_call *call = cluster_node_calls_find(runs->calls, number);
 
     if (!call)
         return;
     call->run = 0;
+    call->streams_given = moved;
     if (call->ended < 0)
         cluster_node_calls_end(runs->calls, call,
                                &(struct rapahub_raw_answer){.status = call->ended});
@@ -73,7 +75,7 @@ static void on_run(void *user, const struct rapahub_raw_answer *answer)
     hub_list_remove(&run->link);
     cluster_nested_end(run->runs->nested, run->nested);
     if (run->call != 0)
-        return_streams(run->runs, run->call);
+        return_streams(run->runs, run->call, answer->moved);
     tell(run->runs, run->id, run->down ? &died : answer);
     free(run);
 }
@@ -164,7 +166,7 @@ static int start(struct cluster_runs *runs, struct run *run, struct cluster_node
 
     if (call && call->streams_count > 0 && call->streams_given)
         return rapahub_fail(RAPAHUB_EMAYBE, "cluster.node.streams",
-                            "a call with streams is not sent again");
+                            "a call is not sent again whose streams were read or written");
     status = hand_over(runs, run, call, effect, &request);
     if (status < 0)
         return status;

@@ -48,6 +48,9 @@ struct rapahub_raw_answer {
     int application;              /* the method's own error, where that is RAPAHUB_EAPPLICATION */
     struct rapahub_bytes payload; /* the result in POSTCARD, if status is 0 */
     const char *text;             /* for people, if it is not; NULL: that of the code */
+    /* rapahub_host_call_raw: a byte of the streams was read or written, or an end, so they are of
+     * no use to another call. Else they are as they were. */
+    bool moved;
 };
 
 /* Runs once, on the owner. The answer is valid until it returns. */

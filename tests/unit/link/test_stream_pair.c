@@ -117,6 +117,49 @@ static void a_pump_can_be_stopped_wherever_it_waits(void **state)
     rapahub_source_destroy(out.source);
 }
 
+/* Each of two pumps moves nothing, and spares one of its streams: the third moves a byte between
+ * these two. */
+static void streams_that_are_spared_go_on_in_another_pump(void **state)
+{
+    struct ends in, out, other;
+    struct hub_thread_pool pool;
+    struct hub_pump *pump;
+    bool at_source, moved = false;
+    char byte = 0;
+
+    (void)state;
+    hub_thread_pool_init(&pool);
+    assert_int_equal(rapahub_stream_pair(&in.sink, &in.source), 0);
+    assert_int_equal(rapahub_stream_pair(&out.sink, &out.source), 0);
+    assert_int_equal(rapahub_stream_pair(&other.sink, &other.source), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        const struct hub_pump_options options = {.source = i == 1 ? other.source : in.source,
+                                                 .sink = i == 0 ? other.sink : out.sink,
+                                                 .pool = &pool,
+                                                 .piece = 100,
+                                                 .moved = &moved,
+                                                 .spared = i == 1 ? (void *)out.sink : in.source,
+                                                 .on_moved = ignore,
+                                                 .on_end = ignore};
+
+        assert_int_equal(hub_pump_start(&options, &pump), 0);
+        if (i == 2) {
+            assert_int_equal(rapahub_sink_write(in.sink, "a", 1), 0);
+            assert_int_equal(rapahub_source_read(out.source, &byte, 1), 1);
+        }
+        hub_pump_stop(pump);
+        assert_int_equal(hub_pump_join(&pump, &at_source), RAPAHUB_ECANCELED);
+        assert_int_equal(moved, i == 2);
+    }
+    assert_int_equal(byte, 'a');
+    assert_int_equal(rapahub_sink_write(in.sink, "b", 1), RAPAHUB_ERESET);
+    hub_thread_pool_fini(&pool);
+    for (unsigned i = 0; i < 3; i++) {
+        rapahub_sink_destroy((struct ends *[]){&in, &out, &other}[i]->sink);
+        rapahub_source_destroy((struct ends *[]){&in, &out, &other}[i]->source);
+    }
+}
+
 /* A stream holds 64 KiB. Its source is full, so that the last byte goes in when the pump has read;
  * its sink is full, so that it can write nothing of that. */
 static void a_pump_is_stopped_where_it_waits_for_its_reader(void **state)
@@ -187,6 +230,7 @@ int main(void)
         cmocka_unit_test(a_writer_that_goes_without_an_end_is_an_error),
         cmocka_unit_test(a_reader_that_goes_ends_the_writing),
         cmocka_unit_test(a_pump_can_be_stopped_wherever_it_waits),
+        cmocka_unit_test(streams_that_are_spared_go_on_in_another_pump),
         cmocka_unit_test(a_pump_is_stopped_where_it_waits_for_its_reader),
         cmocka_unit_test(a_pump_tells_which_end_failed),
     };
