@@ -32,9 +32,11 @@ long_tests() {
     done
     RAPAHUB_TEST_CALLS=10000000 step 'steady daemon' build/release/tests/test_cluster_steady
     RAPAHUB_TEST_KILLS=200,1000,200,200,200 step 'acked kills' build/release/tests/test_cluster_acked_kills
+    RAPAHUB_TEST_ROUNDS=2000 step 'wall clock' build/release/tests/test_cluster_wall_clock
+    RAPAHUB_TEST_SECONDS=30 step 'suspended' build/release/tests/test_cluster_suspended
     step 'attach storm' build/release/tests/test_fault_attach_storm \
         --cycles 2000000 --kills 100000 --seed "$RANDOM"
-    for sweep in class loan host stranger spawn store boot log node_disk node; do
+    for sweep in class loan host stranger spawn store boot log power node_disk node; do
         step "$sweep sweep" "build/release/tests/test_fault_${sweep}_sweep" --every
     done
     for seed in 1 2 3; do
