@@ -57,11 +57,39 @@ static void the_last_one_of_a_place_stays(void **state)
     assert_true(found > CLUSTER_MEMBER_CACHE_SIZE / 2 && found <= CLUSTER_MEMBER_CACHE_SIZE);
 }
 
+/* All places are taken by one pool and one mode, and most keys of others fall on one of them. */
+static void keys_that_fall_on_one_place_are_told_apart(void **state)
+{
+    static struct cluster_member_cache cache;
+    struct rapahub_query query = {.mode = RAPAHUB_QUERY_HASH};
+    const struct rapahub_query direct = {.mode = RAPAHUB_QUERY_DIRECT};
+    struct cluster_body_member out;
+
+    (void)state;
+    for (uint32_t i = 0; i < 4096; i++) {
+        const struct cluster_body_member member = {i, 1u << 16};
+
+        query.number = i;
+        cluster_member_cache_put(&cache, POOL, 0, &query, &member);
+        query.mode = RAPAHUB_QUERY_PHYSICAL;
+        assert_false(cluster_member_cache_find(&cache, POOL, 0, &query, &out));
+        query.mode = RAPAHUB_QUERY_HASH;
+    }
+    for (uint32_t i = 0; i < 4096; i++) {
+        query = (struct rapahub_query){.mode = RAPAHUB_QUERY_HASH, .number = i};
+        assert_true(!cluster_member_cache_find(&cache, POOL, 0, &query, &out) ||
+                    out.container == i);
+        assert_false(cluster_member_cache_find(&cache, POOL + 1, 0, &query, &out));
+        assert_false(cluster_member_cache_find(&cache, POOL, i, &direct, &out));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_member_is_found_by_what_the_call_asked_for),
         cmocka_unit_test(the_last_one_of_a_place_stays),
+        cmocka_unit_test(keys_that_fall_on_one_place_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
