@@ -10,21 +10,31 @@
 
 /* Twice as many slots must still be a power of two in 32 bits. */
 #define CAPACITY_MAX (UINT32_C(1) << 30)
+#define SLOTS_FIRST  64 /* in use at first */
 
 struct slot {
     uint64_t number;
     void *value; /* NULL: empty */
 };
 
+/* Only as many slots are used as the entries need, so that few entries of a large map lie in few
+ * pages. The first ones are followed by twice as many, and so on: there is always space to grow. */
 struct hub_id_map {
     uint32_t capacity, count;
-    uint32_t mask; /* slots - 1 */
-    struct slot slots[];
+    uint32_t mask;      /* slots in use - 1 */
+    uint32_t last;      /* slots - 1 of a full map */
+    struct slot *slots; /* the ones in use */
+    struct slot all[];
 };
+
+static uint32_t first_of(uint32_t slots)
+{
+    return slots < SLOTS_FIRST ? slots : SLOTS_FIRST;
+}
 
 static size_t size_of(uint32_t slots)
 {
-    return sizeof(struct hub_id_map) + slots * sizeof(struct slot);
+    return sizeof(struct hub_id_map) + (2 * (size_t)slots - first_of(slots)) * sizeof(struct slot);
 }
 
 int hub_id_map_create(uint32_t capacity, struct hub_id_map **out)
@@ -39,7 +49,9 @@ int hub_id_map_create(uint32_t capacity, struct hub_id_map **out)
     if (!map)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a map of %u entries", capacity);
     map->capacity = capacity;
-    map->mask = slots - 1;
+    map->mask = first_of(slots) - 1;
+    map->last = slots - 1;
+    map->slots = map->all;
     *out = map;
     return 0;
 }
@@ -47,7 +59,7 @@ int hub_id_map_create(uint32_t capacity, struct hub_id_map **out)
 void hub_id_map_release(struct hub_id_map **map)
 {
     if (*map)
-        hub_memory_free_sparse(*map, size_of((*map)->mask + 1));
+        hub_memory_free_sparse(*map, size_of((*map)->last + 1));
     *map = NULL;
 }
 
@@ -66,16 +78,34 @@ static uint32_t seek(const struct hub_id_map *map, uint64_t number)
     return at;
 }
 
+/* The next slots, twice as many as were in use, follow them. */
+static __attribute__((noinline)) void grow(struct hub_id_map *map)
+{
+    struct slot *before = map->slots;
+    uint32_t count = map->mask + 1;
+
+    map->slots = before + count;
+    map->mask = 2 * count - 1;
+    for (uint32_t i = 0; i < count; i++)
+        if (before[i].value)
+            map->slots[seek(map, before[i].number)] = before[i];
+    hub_memory_forget(before, count * sizeof *before);
+}
+
 int hub_id_map_put(struct hub_id_map *map, uint64_t number, void *value)
 {
-    struct slot *slot = &map->slots[seek(map, number)];
+    uint32_t at = seek(map, number);
 
     CHECK(value);
-    if (slot->value)
+    if (map->slots[at].value)
         return -EEXIST;
     if (map->count == map->capacity)
         return -ENOSPC;
-    *slot = (struct slot){number, value};
+    if (map->count > map->mask / 2 && map->mask < map->last) {
+        grow(map);
+        at = seek(map, number);
+    }
+    map->slots[at] = (struct slot){number, value};
     map->count++;
     return 0;
 }

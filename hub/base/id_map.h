@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* id_map: maps numbers to pointers, with a capacity fixed at creation. Not thread-safe. */
+/* id_map: maps numbers to pointers, with a capacity fixed at creation. It has its memory from then
+ * on, and touches as much of it as its entries need. Not thread-safe. */
 #ifndef HUB_BASE_ID_MAP_H
 #define HUB_BASE_ID_MAP_H
 

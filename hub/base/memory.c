@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "hub/base/line.h"
 #include "hub/base/own.h"
@@ -48,6 +49,16 @@ void hub_memory_free_sparse(void *memory, size_t size)
         free(memory);
     else if (memory)
         (void)munmap(memory, size);
+}
+
+void hub_memory_forget(void *part, size_t size)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = ((uintptr_t)part + page - 1) / page * page,
+              to = ((uintptr_t)part + size) / page * page;
+
+    if (from < to)
+        (void)madvise((uint8_t *)part + (from - (uintptr_t)part), to - from, MADV_DONTNEED);
 }
 
 void *hub_memory_charged(size_t size)

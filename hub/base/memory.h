@@ -12,6 +12,10 @@
 void *hub_memory_sparse(size_t size);
 void hub_memory_free_sparse(void *memory, size_t size);
 
+/* Gives the pages of a part of such memory back that lie in it wholly. The part is not needed
+ * any more, and it is not used again. */
+void hub_memory_forget(void *part, size_t size);
+
 /* Allocates memory that begins at a cache line, for bytes that are charged to the budget of a peer.
  * A large block has a mapping of its own: it goes back to the system when it is freed. In the heap
  * small blocks that outlive it would keep its pages, and the process would grow beyond the budget.

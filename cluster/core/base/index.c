@@ -8,11 +8,20 @@
 #include "hub/base/check.h"
 #include "hub/base/memory.h"
 
-#define MAX (UINT32_C(1) << 30) /* twice as many are a power of two in 32 bits */
+#define MAX   (UINT32_C(1) << 30) /* twice as many are a power of two in 32 bits */
+#define FIRST 128                 /* slots that are used at first */
 
+static uint32_t first_of(uint32_t slots)
+{
+    return slots < FIRST ? slots : FIRST;
+}
+
+/* The first slots are followed by twice as many, and so on. */
 static size_t size_of(const struct cluster_index *index)
 {
-    return ((size_t)index->mask + 1) * sizeof *index->slots;
+    size_t slots = (size_t)index->last + 1;
+
+    return (2 * slots - first_of(index->last + 1)) * sizeof *index->slots;
 }
 
 int cluster_index_init(struct cluster_index *index, uint32_t max, uint64_t secret)
@@ -22,15 +31,16 @@ int cluster_index_init(struct cluster_index *index, uint32_t max, uint64_t secre
     CHECK(max > 0 && max <= MAX);
     while (slots / 2 < max)
         slots *= 2;
-    *index = (struct cluster_index){.mask = slots - 1, .max = max, .secret = secret};
-    index->slots = hub_memory_sparse(size_of(index));
+    *index = (struct cluster_index){
+        .mask = first_of(slots) - 1, .last = slots - 1, .max = max, .secret = secret};
+    index->slots = index->all = hub_memory_sparse(size_of(index));
     return index->slots ? 0 : rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an index of %u", max);
 }
 
 void cluster_index_fini(struct cluster_index *index)
 {
-    if (index->slots)
-        hub_memory_free_sparse(index->slots, size_of(index));
+    if (index->all)
+        hub_memory_free_sparse(index->all, size_of(index));
     *index = (struct cluster_index){0};
 }
 
@@ -73,14 +83,35 @@ uint32_t cluster_index_next(const struct cluster_index *index, struct cluster_in
     return find(index, cursor);
 }
 
-void cluster_index_put(struct cluster_index *index, uint32_t hash, uint32_t place)
+static void enter(struct cluster_index *index, uint32_t hash, uint32_t place)
 {
     uint32_t at = hash & index->mask;
 
-    CHECK(place != 0 && index->count < index->max);
     while (index->slots[at].place != 0)
         at = (at + 1) & index->mask;
     index->slots[at] = (struct cluster_index_slot){hash, place};
+}
+
+/* The next slots, twice as many as were used, follow them. */
+static void grow(struct cluster_index *index)
+{
+    struct cluster_index_slot *before = index->slots;
+    uint32_t count = index->mask + 1;
+
+    index->slots = before + count;
+    index->mask = 2 * count - 1;
+    for (uint32_t i = 0; i < count; i++)
+        if (before[i].place != 0)
+            enter(index, before[i].hash, before[i].place);
+    hub_memory_forget(before, count * sizeof *before);
+}
+
+void cluster_index_put(struct cluster_index *index, uint32_t hash, uint32_t place)
+{
+    CHECK(place != 0 && index->count < index->max);
+    if (index->count > index->mask / 2 && index->mask < index->last)
+        grow(index);
+    enter(index, hash, place);
     index->count++;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* index: places of a table by a hash of their keys. The keys stay in the rows, so who looks a place
  * up compares them. The hash is mixed with a secret number: another process that chooses keys
- * cannot choose those that collide.
+ * cannot choose those that collide. The memory is there from the beginning on, and as much of it is
+ * touched as the places need: few places of a large index lie in few pages.
  */
 #ifndef CLUSTER_CORE_BASE_INDEX_H
 #define CLUSTER_CORE_BASE_INDEX_H
@@ -14,13 +15,16 @@ struct cluster_index_slot {
 };
 
 struct cluster_index {
-    struct cluster_index_slot *slots; /* open addressing; at most half of them are in use */
-    uint32_t mask;                    /* slots - 1 */
+    struct cluster_index_slot *slots; /* open addressing; at most half of them have a place */
+    struct cluster_index_slot *all;   /* the memory they are in */
+    uint32_t mask;                    /* slots that are used - 1 */
+    uint32_t last;                    /* slots - 1 of a full index */
     uint32_t max, count;
     uint64_t secret;
 };
 
-/* Bytes of an index for each place that a full one has, at most, where `max` is a power of two. */
+/* Bytes of memory of an index for each place that a full one has, at most, where `max` is a power
+ * of two. */
 #define CLUSTER_INDEX_EACH (2 * sizeof(struct cluster_index_slot))
 
 /* Makes an index of at most `max` places, at most 2^30. -ENOMEM. */

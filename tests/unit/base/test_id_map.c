@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <sys/resource.h>
 
 #include <rapahub/error.h>
 
@@ -134,6 +135,52 @@ static void a_long_mix_of_puts_and_removes_behaves_like_an_array(void **state)
     hub_id_map_release(&map);
 }
 
+#define MANY 5000
+
+/* Each entry is found before and after each time that the map becomes larger. */
+static void a_map_grows_with_its_entries(void **state)
+{
+    static char places[MANY];
+    struct hub_id_map *map = NULL;
+
+    (void)state;
+    assert_int_equal(hub_id_map_create(MANY, &map), 0);
+    for (uint64_t n = 0; n < MANY; n++) {
+        assert_int_equal(hub_id_map_put(map, n * 977, &places[n]), 0);
+        assert_ptr_equal(hub_id_map_get(map, n / 2 * 977), &places[n / 2]);
+        assert_null(hub_id_map_get(map, (n + 1) * 977));
+    }
+    assert_int_equal(hub_id_map_put(map, UINT64_MAX, places), -ENOSPC);
+    assert_int_equal(count_of(map), MANY);
+    for (uint64_t n = 0; n < MANY; n++)
+        assert_ptr_equal(hub_id_map_get(map, n * 977), &places[n]);
+    for (uint64_t n = 0; n < MANY; n += 2)
+        assert_ptr_equal(hub_id_map_remove(map, n * 977), &places[n]);
+    for (uint64_t n = 0; n < MANY; n++)
+        assert_ptr_equal(hub_id_map_get(map, n * 977), n % 2 == 0 ? NULL : &places[n]);
+    assert_int_equal(count_of(map), MANY / 2);
+    hub_id_map_release(&map);
+}
+
+/* Each page that is touched for the first time costs a fault. */
+static void few_entries_of_a_large_map_touch_few_pages(void **state)
+{
+    struct hub_id_map *map = NULL;
+    struct rusage before, after;
+    int value = 0;
+
+    (void)state;
+    assert_int_equal(hub_id_map_create(1 << 20, &map), 0);
+    assert_int_equal(getrusage(RUSAGE_THREAD, &before), 0);
+    for (uint64_t n = 1; n <= 10000; n++) {
+        assert_int_equal(hub_id_map_put(map, n, &value), 0);
+        assert_ptr_equal(hub_id_map_remove(map, n), &value);
+    }
+    assert_int_equal(getrusage(RUSAGE_THREAD, &after), 0);
+    assert_true(after.ru_minflt - before.ru_minflt < 100);
+    hub_id_map_release(&map);
+}
+
 struct visits {
     uint64_t sum;
     uint32_t count;
@@ -186,6 +233,8 @@ int main(void)
         cmocka_unit_test(a_number_that_is_in_it_is_refused_and_stays),
         cmocka_unit_test(a_full_map_refuses_until_something_is_removed),
         cmocka_unit_test(a_long_mix_of_puts_and_removes_behaves_like_an_array),
+        cmocka_unit_test(a_map_grows_with_its_entries),
+        cmocka_unit_test(few_entries_of_a_large_map_touch_few_pages),
         cmocka_unit_test(each_entry_is_visited_once),
         cmocka_unit_test(a_map_too_large_for_its_slots_is_refused),
     };

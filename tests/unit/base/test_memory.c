@@ -84,6 +84,24 @@ static void a_large_table_takes_the_pages_that_are_touched(void **state)
     }
 }
 
+/* A page that is not given back, or one that lies in the part only partly, has what it had. */
+static void the_pages_of_a_part_are_given_back(void **state)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 16 * page;
+    uint8_t *table = hub_memory_sparse(size);
+    uint8_t *first = table + (page - (uintptr_t)table % page) % page; /* where a page begins */
+
+    (void)state;
+    assert_non_null(table);
+    memset(first, 1, 8 * page);
+    hub_memory_forget(first + 1, 3 * page); /* two pages, and parts of two others */
+    for (size_t at = 0; at < 8 * page; at++)
+        assert_int_equal(first[at], at / page == 1 || at / page == 2 ? 0 : 1);
+    hub_memory_forget(first + page / 2, page); /* none wholly */
+    assert_int_equal(first[page - 1], 1);
+    hub_memory_free_sparse(table, size);
+}
+
 static void a_table_of_any_size_is_zero(void **state)
 {
     static const size_t sizes[] = {1, 100, 8191, 8192, 8193, 100000};
@@ -139,6 +157,7 @@ int main(void)
         cmocka_unit_test(a_release_keeps_errno),
         cmocka_unit_test(what_is_taken_outlives_its_scope),
         cmocka_unit_test(a_large_table_takes_the_pages_that_are_touched),
+        cmocka_unit_test(the_pages_of_a_part_are_given_back),
         cmocka_unit_test(a_table_of_any_size_is_zero),
         cmocka_unit_test(a_large_block_for_a_peer_goes_back_to_the_system),
     };

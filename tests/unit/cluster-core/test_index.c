@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdbool.h>
+#include <sys/resource.h>
 
 #include "cluster/core/base/index.h"
 #include "hub/base/random.h"
@@ -49,6 +50,47 @@ static void each_place_is_found_by_its_hash_alone(void **state)
     cluster_index_fini(&index);
 }
 
+#define MANY 5000
+
+/* Each place is found before and after each time that the index becomes larger. */
+static void an_index_grows_with_its_places(void **state)
+{
+    struct cluster_index index;
+
+    (void)state;
+    assert_int_equal(cluster_index_init(&index, MANY, 7), 0);
+    for (uint32_t place = 1; place <= MANY; place++) {
+        uint32_t asked = 1 + place / 2;
+
+        cluster_index_put(&index, cluster_index_hash(&index, place, 0, 0), place);
+        assert_int_equal(times_met(&index, cluster_index_hash(&index, asked, 0, 0), asked), 1);
+    }
+    for (uint32_t place = 1; place <= MANY; place += 2)
+        cluster_index_remove(&index, cluster_index_hash(&index, place, 0, 0), place);
+    for (uint32_t place = 1; place <= MANY; place++)
+        assert_int_equal(times_met(&index, cluster_index_hash(&index, place, 0, 0), place),
+                         place % 2 == 0);
+    cluster_index_fini(&index);
+}
+
+/* Each page that is touched for the first time costs a fault. */
+static void few_places_of_a_large_index_touch_few_pages(void **state)
+{
+    struct rusage before, after;
+    struct cluster_index index;
+
+    (void)state;
+    assert_int_equal(cluster_index_init(&index, 1 << 20, 7), 0);
+    assert_int_equal(getrusage(RUSAGE_THREAD, &before), 0);
+    for (uint32_t i = 0; i < 10000; i++) {
+        cluster_index_put(&index, cluster_index_hash(&index, i, 0, 0), 1);
+        cluster_index_remove(&index, cluster_index_hash(&index, i, 0, 0), 1);
+    }
+    assert_int_equal(getrusage(RUSAGE_THREAD, &after), 0);
+    assert_true(after.ru_minflt - before.ru_minflt < 100);
+    cluster_index_fini(&index);
+}
+
 static void another_secret_gives_another_hash(void **state)
 {
     struct cluster_index one, other;
@@ -72,6 +114,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_place_is_found_by_its_hash_alone),
+        cmocka_unit_test(an_index_grows_with_its_places),
+        cmocka_unit_test(few_places_of_a_large_index_touch_few_pages),
         cmocka_unit_test(another_secret_gives_another_hash),
     };
 
