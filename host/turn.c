@@ -25,6 +25,8 @@
 
 #define LIVES_MAX (HUB_GUESTS_MAX + HOST_OPTIONS_ADMITTED)
 
+#define ROUNDS 4 /* work is done so often in one turn */
+
 #define GLANCES 8 /* turns in a row that look at no descriptor */
 
 #define POLLS 8 /* turns in a row without a wait, after which another is expected at once */
@@ -288,6 +290,7 @@ static int work(struct rapahub_host *host)
         count += host_death_deliver(HOST_OBSERVE(host));
         count += host_threads_serve(HOST_OWNER(host), false);
         host_upcalls_look(HOST_CALL(host));
+        HOST_OWNER(host)->again = false; /* the rest serves all that was said until here */
         count += host_asyncs_serve(HOST_CALL(host));
         count += host_router_serve(HOST_CALL(host));
         count += host_detached_settle(HOST_OWNER(host));
@@ -302,6 +305,17 @@ static int work(struct rapahub_host *host)
     host_watch_rouse(HOST_SUPERVISION(host));
     if (!is_deep(host))
         host_detached_rouse(HOST_OWNER(host));
+    return count;
+}
+
+/* Work that the work itself has begun is done in the same turn, if that comes to an end soon. */
+static int work_on(struct rapahub_host *host)
+{
+    int count = work(host);
+
+    for (int i = 1; i < ROUNDS && HOST_OWNER(host)->again && !is_deep(host); i++)
+        count += work(host);
+    host_wait_settle(HOST_OWNER(host));
     return count;
 }
 
@@ -328,12 +342,14 @@ static bool has_news(const struct host_life *life, bool polls)
 
 /* Receives from guests that have rung without a system call, even if the byte is still on its way:
  * a program that dispatches again and again gets many responses this way. Now and then, and if no
- * guest has rung, all descriptors and timers get their turn. */
+ * guest has rung, all descriptors and timers get their turn. In a program that polls the loop's
+ * descriptor a byte that is left would cost a turn of its own. */
 static bool glance(struct rapahub_host *host, bool polls)
 {
     bool found = polls;
 
-    if (HOST_OWNER(host)->depth != 1 || host->glances == GLANCES) {
+    if (HOST_OWNER(host)->depth != 1 || host->glances == GLANCES ||
+        hub_observe(&HOST_OWNER(host)->shown) != 0) {
         host->glances = 0;
         return false;
     }
@@ -366,12 +382,13 @@ int host_turn(struct rapahub_host *host, int timeout_ms)
     bool polls = count_polls(host, timeout_ms);
     int n = 0, count;
 
+    host_wait_settle(HOST_OWNER(host)); /* for the turn around this one */
     HOST_OWNER(host)->depth++;
     if (timeout_ms != 0)
         n = wait_in_turn(host, timeout_ms);
     else if (!glance(host, polls))
         n = host_loop_turn(&HOST_OWNER(host)->loop, 0);
-    count = work(host);
+    count = work_on(host);
     host_loop_arm(&HOST_OWNER(host)->loop);
     HOST_OWNER(host)->depth--;
     return n < 0 ? n : n + count;

@@ -14,6 +14,7 @@
 #include "host/call/services.h"
 #include "host/owner/changes.h"
 #include "host/owner/ownership.h"
+#include "host/owner/wait.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
@@ -189,7 +190,7 @@ static int park(struct host_call *host, struct host_async *async)
     hub_mutex_unlock(&host->asyncs.lock);
     if (closed)
         return rapahub_fail(RAPAHUB_ESTALE, "", "%s was not sent: the host ends", async->method);
-    host_loop_wake(&host->process.owner.loop);
+    host_wait_again(HOST_OWNER(host));
     return 0;
 }
 
@@ -406,12 +407,8 @@ static int send_now(struct host_call *host, struct host_async *async)
     return serve_offer(host, async) ? 0 : route(host, async);
 }
 
-static int serve_one(struct host_call *host, struct host_async *async)
+static int serve_one(struct host_call *host, struct host_async *async, int r)
 {
-    int r = send_now(host, async);
-
-    if (r == HOST_ROUTE_AWAY)
-        host->hooks->away(host, async);
     if (r >= 0)
         return 1;
     if (r == -EAGAIN || r == RAPAHUB_ESTALE) {
@@ -425,13 +422,16 @@ static int serve_one(struct host_call *host, struct host_async *async)
     return 1;
 }
 
-/* Looks at a call that may be parked again. Until that is known, it is counted in `waiting`. */
+/* Looks at a call that may be parked again. Until that is known, it is counted in `waiting`. What
+ * the router begins for a call that is its own goes out at once. */
 static int look_at(struct host_call *host, struct host_async *async)
 {
-    int r = serve_one(host, async);
+    int r = send_now(host, async), count = r == HOST_ROUTE_AWAY ? 1 : serve_one(host, async, r);
 
     note_looked(&host->asyncs);
-    return r;
+    if (r == HOST_ROUTE_AWAY)
+        host->hooks->away(host, async);
+    return count;
 }
 
 int host_asyncs_serve(struct host_call *host)

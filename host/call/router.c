@@ -9,6 +9,7 @@
 #include "host/call/chains.h"
 #include "host/call/inquiries.h"
 #include "host/owner/threads.h"
+#include "host/owner/wait.h"
 #include "hub/base/clock.h"
 #include "hub/wire/response.h"
 
@@ -195,7 +196,7 @@ int host_router_answer(struct host_call *host, uint64_t number,
         return rapahub_fail(RAPAHUB_ESTALE, "hub.route.once",
                             "the router has no call of this number, or not any more");
     }
-    host_loop_wake(&host->process.owner.loop);
+    host_wait_again(HOST_OWNER(host));
     return 0;
 }
 
@@ -303,7 +304,7 @@ static int end_some(struct host_call *host)
     for (; left > 0 && (async = take_ended(host)); left--, count++)
         end(host, &host->router.router, async, RAPAHUB_ECANCELED);
     if (hub_load_relaxed(&host->router.ends) != 0)
-        host_loop_wake(&host->process.owner.loop);
+        host_wait_again(HOST_OWNER(host));
     return count;
 }
 

@@ -28,6 +28,7 @@ struct host_owner {
     uint32_t depth;                 /* nested turns */
     uint32_t nested;                /* requests served during waits, without a turn */
     uint32_t callbacks;             /* callbacks of the embedder that are running */
+    bool again;                     /* this turn finds more to do before it ends */
     struct hub_a32 shown; /* 1: other threads may wait for the loop's descriptor; any thread */
 };
 

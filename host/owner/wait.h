@@ -25,4 +25,11 @@ int host_wait_turn(struct host_owner *host, int timeout_ms);
  * guests, too. */
 int host_wait_until(struct host_owner *host, uint64_t deadline_ns);
 
+/* There is work that a turn finds: the owner's loop is woken, unless the owner itself says so in a
+ * turn, which does the work before it ends. Any thread. */
+void host_wait_again(struct host_owner *host);
+
+/* Owner: it may sleep before the turn ends. So it is woken for what it has said. */
+void host_wait_settle(struct host_owner *host);
+
 #endif

@@ -191,6 +191,7 @@ static uint64_t on_nap(void *user)
 {
     struct host_life *life = user;
 
+    host_wait_settle(&life->host->owner);
     if (!host_lookout_nap(&life->host->owner.lookout, &life->post))
         return NAP_BLIND;
     host_loop_arm(life->loop);

@@ -301,6 +301,58 @@ static void the_end_of_the_host_is_told(void **state)
     assert_int_equal(second, 0);
 }
 
+static int answer_at_once(void *user, const struct rapahub_raw_call *call,
+                          struct rapahub_request_id id)
+{
+    return answer_one(*(struct rapahub_host **)user, id, *(const uint8_t *)call->arguments.data);
+}
+
+static void on_asked(void *user, int status, const void *result)
+{
+    (void)status;
+    *(int64_t *)user = *(const int64_t *)result;
+}
+
+/* Returns how many turns a program takes that polls the descriptor of the host. */
+static unsigned turns_of_ask(struct hosting *on, int64_t number)
+{
+    const uint32_t pool = POOL;
+    const void *const arguments[] = {&pool, &number, NULL};
+    const struct rapahub_call call = {
+        .target = asker, .method = "ask(u32, i64) -> i64", .arguments = arguments};
+    struct pollfd fd = {.fd = rapahub_host_fd(on->host), .events = POLLIN};
+    int64_t result = -1;
+    unsigned turns = 0;
+
+    assert_done(rapahub_host_call_async(on->host, &call, on_asked, &result, NULL));
+    for (; result < 0; turns++) {
+        assert_int_equal(poll(&fd, 1, 10000), 1);
+        assert_done(rapahub_host_dispatch(on->host, 0));
+    }
+    assert_int_equal(result, 2 * number);
+    return turns;
+}
+
+/* One for the inquiry and one for the guest's answer: what a turn begins itself, it finishes. */
+static void an_answer_at_once_takes_no_turn_of_its_own(void **state)
+{
+    static const char *const methods[] = {"twice(i64) -> i64", NULL};
+    const struct rapahub_container_options options = {.id = gate, .pool_name = "gate"};
+    struct hosting on;
+    const struct rapahub_inquiries inquiries = {methods, answer_at_once, NULL, &on.host, NULL, {0}};
+    unsigned turns = 0;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){.heartbeat_ns = UINT64_MAX});
+    assert_done(rapahub_host_offer_inquiries(on.host, &options, &inquiries));
+    assert_done(start(&on, CALLER, asker, NULL));
+    (void)turns_of_ask(&on, 1); /* the guest's first one */
+    for (int64_t i = 0; i < 30; i++)
+        turns += turns_of_ask(&on, i);
+    assert_in_range(turns, 30, 70);
+    close_host(&on);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +361,7 @@ int main(void)
         cmocka_unit_test(the_host_itself_may_ask_with_and_without_its_router),
         cmocka_unit_test(a_router_that_comes_and_goes_ends_no_inquiry),
         cmocka_unit_test(only_the_first_answer_counts),
+        cmocka_unit_test(an_answer_at_once_takes_no_turn_of_its_own),
         cmocka_unit_test(failures_come_as_they_were_given),
         cmocka_unit_test(what_does_not_fit_its_signature_is_refused),
         cmocka_unit_test(the_end_of_the_host_is_told),
