@@ -89,6 +89,18 @@ static int refuse(struct host_async *async, struct raw_end *raw, void *arguments
     return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call");
 }
 
+/* For diagnoses, though most calls need none: so it is no work for printf. */
+static void name(char *to, uint64_t method_id)
+{
+    static const char words[] = "method ", digits[] = "0123456789abcdef";
+
+    memcpy(to, words, sizeof words - 1);
+    to += sizeof words - 1;
+    for (int shift = 60; shift >= 0; shift -= 4)
+        *to++ = digits[method_id >> shift & 15];
+    *to = '\0';
+}
+
 static void fill(struct host_call *host, const struct rapahub_raw_call *call, void *arguments,
                  struct host_async *async)
 {
@@ -107,7 +119,7 @@ static void fill(struct host_call *host, const struct rapahub_raw_call *call, vo
     async->deadline_ns = hub_clock_after(call->timeout_ns ? call->timeout_ns
                                                           : host->process.options.call_timeout_ns);
     async->done = on_done;
-    snprintf(async->method, sizeof async->method, "method %016" PRIx64, call->method_id);
+    name(async->method, call->method_id);
 }
 
 static int make(struct host_call *host, const struct rapahub_raw_call *call,

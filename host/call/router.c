@@ -148,8 +148,9 @@ static struct host_routed_answer *copy(const struct rapahub_raw_answer *from)
         .status = from->status, .application = from->application, .size = size};
     if (size > 0)
         memcpy(answer->payload, from->payload.data, size);
-    snprintf(answer->text, sizeof answer->text, "%s",
-             from->text ? from->text : rapahub_error_text(from->status));
+    if (from->status < 0)
+        snprintf(answer->text, sizeof answer->text, "%s",
+                 from->text ? from->text : rapahub_error_text(from->status));
     return answer;
 }
 

@@ -18,6 +18,8 @@
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
+#define NAME_MOST 48 /* bytes of a guest's name in a diagnosis */
+
 static const struct rapahub_bytes nothing = {NULL, 0};
 
 static void answer(struct host_life *life, struct hub_request *request,
@@ -312,7 +314,7 @@ static void send_on(struct host_call *host, struct host_life *life, struct hub_r
     async->deadline_ns = hub_clock_after(host->process.options.call_timeout_ns);
     async->done = on_relayed;
     async->fini = fini_relay;
-    snprintf(async->method, sizeof async->method, "a call of %.48s", life->name);
+    memcpy(stpcpy(async->method, "a call of "), life->name, NAME_MOST); /* the rest is zero */
     r = host_asyncs_begin(host, async, &number);
     if (r < 0) {
         refuse(life, request, r);
