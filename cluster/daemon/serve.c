@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -51,7 +51,9 @@ struct serving {
     bool stops;           /* the node has begun to end */
     uint64_t deadline_ns; /* for that */
     uint64_t beat_ns;     /* when the warden heard last that the loop turns */
-    struct pollfd fds[FDS];
+    int epoll;            /* the descriptors that are waited for */
+    uint32_t readable;    /* a bit for each of them */
+    pid_t importer;       /* its descriptor was added last */
 };
 
 /* ---- log ---- */
@@ -172,6 +174,56 @@ static int open_all(struct serving *serving)
 
 /* ---- the loop ---- */
 
+static bool has(const struct serving *serving, enum fd fd)
+{
+    return (serving->readable & 1u << fd) != 0;
+}
+
+static int watch(const struct serving *serving, enum fd fd, int descriptor)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = fd};
+
+    return epoll_ctl(serving->epoll, EPOLL_CTL_ADD, descriptor, &event) < 0
+               ? rapahub_fail(-errno, "", "cannot wait for a descriptor")
+               : 0;
+}
+
+/* Each process that imports has a descriptor of its own, which leaves the others when it is closed.
+ * Without it the end is noticed with the next slice. */
+static void watch_importer(struct serving *serving)
+{
+    int fd = daemon_imports_fd(&serving->imports);
+
+    if (fd < 0 || serving->imports.pid == serving->importer)
+        return;
+    serving->importer = serving->imports.pid;
+    if (watch(serving, FD_IMPORTS, fd) < 0)
+        rapahub_clear_error();
+}
+
+static int wait_ms(const struct serving *serving)
+{
+    uint64_t turn_ms = serving->options->ties.turn_ms, most = SLICE / HUB_MILLISECOND;
+
+    return (int)(turn_ms > 0 && turn_ms < most ? turn_ms : most);
+}
+
+/* Returns how many descriptors are readable, if any is before the slice is over. */
+static int wait_for_any(struct serving *serving)
+{
+    struct epoll_event events[FDS];
+    int count;
+
+    watch_importer(serving);
+    count = epoll_wait(serving->epoll, events, FDS, wait_ms(serving));
+    if (count < 0 && errno != EINTR)
+        return rapahub_fail(-errno, "", "cannot wait");
+    serving->readable = 0;
+    for (int i = 0; i < count; i++)
+        serving->readable |= 1u << events[i].data.u32;
+    return count > 0 ? count : 0;
+}
+
 static void take_signals(struct serving *serving)
 {
     struct signalfd_siginfo info;
@@ -208,7 +260,7 @@ static void stop_node(struct serving *serving)
  * r[impl cluster.warden.death] */
 static void look_at_end(struct serving *serving)
 {
-    if (serving->fds[FD_WARDEN].revents && hub_proof_of_death(serving->options->ties.warden)) {
+    if (has(serving, FD_WARDEN) && hub_proof_of_death(serving->options->ties.warden)) {
         serving->end = END_ABANDONED;
         serving->failure =
             rapahub_fail(RAPAHUB_EDIED, "", "the warden is dead: all guests are ended");
@@ -232,27 +284,29 @@ static void beat(struct serving *serving)
     daemon_report_send(ties->report, DAEMON_REPORT_TURN, NULL);
 }
 
-static int wait_ms(const struct serving *serving)
+/* Each is dispatched when its descriptor is readable, and all of them now and then. */
+static int dispatch(struct serving *serving, bool all)
 {
-    uint64_t turn_ms = serving->options->ties.turn_ms, most = SLICE / HUB_MILLISECOND;
+    int r = 0;
 
-    return (int)(turn_ms > 0 && turn_ms < most ? turn_ms : most);
+    if (all || has(serving, FD_HOST))
+        r = rapahub_host_dispatch(serving->host, 0);
+    if (r >= 0)
+        r = all || has(serving, FD_NODE) ? rapahub_node_dispatch(serving->node)
+                                         : rapahub_node_settle(serving->node);
+    return r;
 }
 
 static int turn(struct serving *serving)
 {
-    int r;
+    int r = wait_for_any(serving);
 
-    serving->fds[FD_IMPORTS].fd = daemon_imports_fd(&serving->imports);
-    r = poll(serving->fds, FDS, wait_ms(serving));
-    if (r < 0 && errno != EINTR)
-        return rapahub_fail(-errno, "", "cannot wait");
-    if (serving->fds[FD_SIGNALS].revents)
+    if (r < 0)
+        return r;
+    if (has(serving, FD_SIGNALS))
         take_signals(serving);
-    r = rapahub_host_dispatch(serving->host, 0);
-    if (r >= 0)
-        r = rapahub_node_dispatch(serving->node);
-    if (r >= 0 && serving->fds[FD_CONTROL].revents)
+    r = dispatch(serving, r == 0);
+    if (r >= 0 && has(serving, FD_CONTROL))
         r = rapahub_control_dispatch(serving->control);
     daemon_imports_step(&serving->imports);
     look_at_end(serving);
@@ -269,18 +323,29 @@ static void begin_imports(struct serving *serving)
     daemon_imports_begin(&serving->imports, settings->data, path);
 }
 
+static int gather(struct serving *serving)
+{
+    int r;
+
+    serving->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (serving->epoll < 0)
+        return rapahub_fail(-errno, "", "cannot wait for descriptors");
+    r = watch(serving, FD_HOST, rapahub_host_fd(serving->host));
+    if (r == 0)
+        r = watch(serving, FD_NODE, rapahub_node_fd(serving->node));
+    if (r == 0)
+        r = watch(serving, FD_CONTROL, rapahub_control_fd(serving->control));
+    if (r == 0)
+        r = watch(serving, FD_SIGNALS, serving->signals);
+    return r == 0 ? watch(serving, FD_WARDEN, serving->options->ties.warden) : r;
+}
+
 static int loop(struct serving *serving)
 {
-    const int fds[FDS] = {[FD_HOST] = rapahub_host_fd(serving->host),
-                          [FD_NODE] = rapahub_node_fd(serving->node),
-                          [FD_CONTROL] = rapahub_control_fd(serving->control),
-                          [FD_SIGNALS] = serving->signals,
-                          [FD_WARDEN] = serving->options->ties.warden,
-                          [FD_IMPORTS] = -1};
-    int r = 0;
+    int r = gather(serving);
 
-    for (unsigned i = 0; i < FDS; i++)
-        serving->fds[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+    if (r < 0)
+        return r;
     daemon_report_send(serving->options->ties.report, DAEMON_REPORT_READY, NULL);
     rapahub_log(RAPAHUB_LOG_INFO, TOPIC, "serves '%s' as %s", serving->options->settings.data,
                 serving->options->settings.name);
@@ -330,6 +395,7 @@ static void close_all(struct serving *serving)
     rapahub_control_close(control);
     rapahub_host_destroy(serving->host);
     hub_fd_release(&serving->signals);
+    hub_fd_release(&serving->epoll);
     rapahub_log_to(NULL, NULL, serving->options->settings.level);
 }
 
@@ -348,7 +414,7 @@ static int close_after(struct serving *serving, int r)
 int daemon_serve_run(const struct daemon_options *options)
 {
     struct serving serving = {
-        .options = options, .signals = -1, .imports = {.pidfd = -1, .output = -1}};
+        .options = options, .signals = -1, .epoll = -1, .imports = {.pidfd = -1, .output = -1}};
     int r;
 
     rapahub_log_to(keep_line, &serving, options->settings.level);

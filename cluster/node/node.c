@@ -330,6 +330,15 @@ int rapahub_node_dispatch(struct rapahub_node *node)
     return status;
 }
 
+int rapahub_node_settle(struct rapahub_node *node)
+{
+    int status = cluster_runner_settle(&node->runner);
+
+    if (status == 0)
+        go_on_stopping(node);
+    return status;
+}
+
 int rapahub_node_stop(struct rapahub_node *node, rapahub_on_done *on_done, void *user)
 {
     const struct cluster_event stops = {.kind = CLUSTER_EVENT_STOPS};

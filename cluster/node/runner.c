@@ -155,13 +155,15 @@ static int tell_all(struct cluster_runner *runner)
 }
 
 /* In a callback of the host: an event of a call is told at once. A caller that takes turns of the
- * host alone, as its owner does, gets its answer so. The rest of the turn follows. */
+ * host alone, as its owner does, gets its answer so. The rest of the turn follows: see
+ * cluster_runner_settle. */
 static void tell_urgent(void *user)
 {
     struct cluster_runner *runner = user;
     uint64_t before_ns = runner->timer_ns;
     int status = runner->failure == 0 ? tell_all(runner) : 0;
 
+    runner->told = true;
     if (status == 0 && runner->timer_ns < before_ns)
         status = set_alarm(runner, HUB_NEVER);
     if (status < 0)
@@ -275,9 +277,8 @@ static void hear_timer(struct cluster_runner *runner)
 }
 
 /* Events that come meanwhile are told in this turn. */
-static int take_turn(struct cluster_runner *runner, uint64_t *next_ns)
+static int do_all(struct cluster_runner *runner, uint32_t readable, uint64_t *next_ns)
 {
-    uint32_t readable = look(runner);
     int status;
 
     if (has(readable, FD_TIMER))
@@ -299,11 +300,13 @@ static uint64_t step_begun(struct cluster_runner *runner)
     return least(next_ns, cluster_services_step(runner->services, now_ns, false));
 }
 
-int cluster_runner_turn(struct cluster_runner *runner)
+static int take_turn(struct cluster_runner *runner, uint32_t readable)
 {
     uint64_t next_ns = HUB_NEVER;
-    int status = take_turn(runner, &next_ns);
+    int status;
 
+    runner->told = false;
+    status = do_all(runner, readable, &next_ns);
     if (status < 0)
         return status;
     next_ns = least(next_ns, step_begun(runner));
@@ -312,6 +315,16 @@ int cluster_runner_turn(struct cluster_runner *runner)
     if (runner->watch.wants_snapshot)
         write_snapshot(runner);
     return set_alarm(runner, next_ns);
+}
+
+int cluster_runner_turn(struct cluster_runner *runner)
+{
+    return take_turn(runner, look(runner));
+}
+
+int cluster_runner_settle(struct cluster_runner *runner)
+{
+    return runner->told ? take_turn(runner, 0) : 0;
 }
 
 static int gather(const struct cluster_runner *runner)

@@ -38,6 +38,7 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     uint64_t until_ns; /* another time at which a turn is wanted; 0: none */
     bool started;
     bool busy;   /* events are being told */
+    bool told;   /* some were, in turns of the host; the rest of a turn is due */
     int failure; /* a record of the metastore is not sound */
     struct cluster_effects *effects;
 };
@@ -51,6 +52,10 @@ int cluster_runner_begin(struct cluster_runner *runner, uint64_t timeout_ns);
 
 /* Takes a turn. A failure: the node serves no more. */
 int cluster_runner_turn(struct cluster_runner *runner);
+
+/* Takes a turn for which no descriptor is readable, if callbacks of the host have told something
+ * since the last one. */
+int cluster_runner_settle(struct cluster_runner *runner);
 
 void cluster_runner_end(struct cluster_runner *runner);
 

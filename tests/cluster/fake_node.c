@@ -231,6 +231,11 @@ int rapahub_node_dispatch(struct rapahub_node *node)
     return 0;
 }
 
+int rapahub_node_settle(struct rapahub_node *node)
+{
+    return rapahub_node_dispatch(node);
+}
+
 int rapahub_node_stop(struct rapahub_node *node, rapahub_on_done *on_done, void *user)
 {
     const uint64_t one = 1;

@@ -57,8 +57,13 @@ RAPAHUB_API_CHECKED int rapahub_node_open(struct rapahub_host *host,
 RAPAHUB_API int rapahub_node_fd(const struct rapahub_node *node);
 RAPAHUB_API_CHECKED int rapahub_node_dispatch(struct rapahub_node *node);
 
+/* A program whose host was dispatched while the descriptor of the node was not readable may call
+ * this instead. It does what is left of what the callbacks of the host have begun, mostly nothing,
+ * and makes no system call for the rest. It does and fails as rapahub_node_dispatch. */
+RAPAHUB_API_CHECKED int rapahub_node_settle(struct rapahub_node *node);
+
 /* Begins to stop in order: no new calls run, those that run end, guests end, the session is closed.
- * It goes on in rapahub_node_dispatch; on_done runs there, once, unless this fails. Then it is to
+ * It goes on in the two functions above; on_done runs there, once, unless this fails. Then it is to
  * be closed. RAPAHUB_ESTATE: it stops already. */
 RAPAHUB_API_CHECKED int rapahub_node_stop(struct rapahub_node *node, rapahub_on_done *on_done,
                                           void *user);
