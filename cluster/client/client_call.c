@@ -41,6 +41,14 @@ struct cluster_client_call *cluster_client_call_make(const struct rapahub_call *
     return made;
 }
 
+bool cluster_client_call_is_single(const struct cluster_client_call *call)
+{
+    enum rapahub_query_mode mode = call->query.mode;
+
+    return mode == RAPAHUB_QUERY_DIRECT || mode == RAPAHUB_QUERY_LOCAL ||
+           mode == RAPAHUB_QUERY_PHYSICAL || mode == RAPAHUB_QUERY_HASH;
+}
+
 void cluster_client_call_aim(struct cluster_client_call *call,
                              const struct cluster_body_member *member)
 {
@@ -111,10 +119,11 @@ int cluster_client_call_resolve(struct cluster_client_call *call,
     struct cluster_list list = resolved->members;
     uint32_t count = 0;
 
-    if (members->count > 0)
+    if (members->count > 0 && call->maybe)
         return 0; /* it is sent to these as long as it is open */
     if (list.count == 0)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.client.resolved", "a call goes nowhere");
+    cluster_client_call_unaim(call); /* that was a guess */
     members->list = malloc(list.count * sizeof *members->list);
     if (!members->list)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the members of a call");

@@ -76,7 +76,11 @@ void cluster_client_call_drop(struct cluster_client_call *call);
 void cluster_client_call_write(const struct cluster_client_call *call, uint64_t now_ns,
                                struct cluster_frame *frame, struct cluster_body *body);
 
-/* Notes where the call goes, once. RAPAHUB_EPROTOCOL: nowhere; -ENOMEM. */
+/* Says whether the call goes to one container. */
+bool cluster_client_call_is_single(const struct cluster_client_call *call);
+
+/* Notes where the call goes: once, if it may have been admitted. RAPAHUB_EPROTOCOL: nowhere;
+ * -ENOMEM. */
 int cluster_client_call_resolve(struct cluster_client_call *call,
                                 const struct cluster_body_resolved *resolved);
 

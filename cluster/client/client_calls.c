@@ -135,17 +135,24 @@ static void take_acks(struct cluster_client_calls *calls, struct cluster_shared_
     calls->acks_count = i;
 }
 
+static void guess(struct cluster_client_calls *calls, struct cluster_client_call *call)
+    REQUIRES(calls->lock)
+{
+    struct cluster_body_member member;
+
+    if (cluster_member_cache_find(&calls->members, call->pool, call->container, &call->query,
+                                  &member))
+        cluster_client_call_aim(call, &member);
+}
+
 static int begin(struct cluster_client_calls *calls, struct cluster_client_call *call,
                  struct cluster_shared_call *out) REQUIRES(calls->lock)
 {
-    struct cluster_body_member member;
     int r = enter(calls, call);
 
     if (r < 0)
         return r;
-    if (cluster_member_cache_find(&calls->members, call->pool, call->container, &call->query,
-                                  &member))
-        cluster_client_call_aim(call, &member);
+    guess(calls, call);
     out->body.call.done_below = done_below(calls);
     out->acks_count = 0;
     if (calls->acks_count > 0)
@@ -344,6 +351,33 @@ uint64_t cluster_client_calls_done_below(struct cluster_client_calls *calls)
 static void move(struct cluster_client_call *call, uint32_t to)
 {
     hub_states_move(&cluster_client_call_states, &call->state, to, "call", "");
+}
+
+/* r[impl cluster.client.resolved] */
+void cluster_client_calls_guess(struct cluster_client_calls *calls,
+                                struct cluster_client_call *call)
+{
+    if (call->maybe || call->members.count > 0 || !cluster_client_call_is_single(call) ||
+        !cluster_ids_is_pool(call->pool))
+        return;
+    hub_mutex_lock(&calls->lock);
+    guess(calls, call);
+    hub_mutex_unlock(&calls->lock);
+}
+
+int cluster_client_calls_resolve(struct cluster_client_calls *calls,
+                                 struct cluster_client_call *call,
+                                 const struct cluster_body_resolved *resolved)
+{
+    int r = cluster_client_call_resolve(call, resolved);
+
+    if (r < 0 || call->members.count != 1 || !cluster_client_call_is_single(call))
+        return r;
+    hub_mutex_lock(&calls->lock);
+    cluster_member_cache_put(&calls->members, call->pool, call->container, &call->query,
+                             call->members.list);
+    hub_mutex_unlock(&calls->lock);
+    return 0;
 }
 
 void cluster_client_calls_note_sent(struct cluster_client_calls *calls,

@@ -101,6 +101,15 @@ struct cluster_client_call *cluster_client_calls_find(struct cluster_client_call
 /* Returns the number below which all calls have ended. */
 uint64_t cluster_client_calls_done_below(struct cluster_client_calls *calls);
 
+/* Before a call is sent: if a call went to the same one lately, this one names where. */
+void cluster_client_calls_guess(struct cluster_client_calls *calls,
+                                struct cluster_client_call *call);
+
+/* The node has said where a call goes: as cluster_client_call_resolve. */
+int cluster_client_calls_resolve(struct cluster_client_calls *calls,
+                                 struct cluster_client_call *call,
+                                 const struct cluster_body_resolved *resolved);
+
 void cluster_client_calls_note_sent(struct cluster_client_calls *calls,
                                     struct cluster_client_call *call);
 

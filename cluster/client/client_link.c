@@ -191,7 +191,7 @@ static int take_resolved(struct cluster_client_loop *loop, const struct cluster_
 {
     struct cluster_client_call *call = cluster_client_calls_find(&loop->calls, frame->uid.number);
 
-    return call ? cluster_client_call_resolve(call, resolved) : 0;
+    return call ? cluster_client_calls_resolve(&loop->calls, call, resolved) : 0;
 }
 
 /* r[impl cluster.client.frame] */
@@ -332,6 +332,7 @@ static int put_call(struct cluster_client_loop *loop, struct cluster_client_call
         return r;
     if (call->before != 0 && !cluster_client_calls_find(&loop->calls, call->before))
         call->before = 0; /* it has ended */
+    cluster_client_calls_guess(&loop->calls, call);
     cluster_client_call_write(call, hub_clock_now(), &frame, &body);
     frame.uid.origin = loop->origin;
     body.call.done_below = done_below;

@@ -20,8 +20,7 @@ static bool is_for_shm(const struct cluster_client_call *call)
 
     return cluster_ids_is_pool(call->pool) && call->typed.size <= SIZE_MAX_HERE &&
            query->order == 0 && !query->each && !query->collect &&
-           (query->mode == RAPAHUB_QUERY_DIRECT || query->mode == RAPAHUB_QUERY_LOCAL ||
-            query->mode == RAPAHUB_QUERY_PHYSICAL || query->mode == RAPAHUB_QUERY_HASH);
+           cluster_client_call_is_single(call);
 }
 
 /* The end of a round. */

@@ -43,6 +43,21 @@ int cluster_client_admission_check(const struct cluster_clients_call *call)
     return 0;
 }
 
+bool cluster_client_admission_knows(const struct cluster_clients_call *call)
+{
+    struct cluster_list list = call->body->members;
+    struct cluster_body_member member;
+    uint32_t i = 0;
+
+    if (list.count != call->members_count)
+        return false;
+    for (; cluster_body_next_member(&list, &member); i++)
+        if (member.container != call->members[i].container ||
+            member.lineage != call->members[i].lineage)
+            return false;
+    return true;
+}
+
 void cluster_client_admission_run(struct cluster_clients *clients,
                                   struct cluster_origin_call *known,
                                   struct cluster_clients_call *call)

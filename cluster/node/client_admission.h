@@ -15,6 +15,9 @@ struct cluster_clients_call cluster_client_admission_describe(const struct clust
 /* Says whether its client may make the call: RAPAHUB_ENOTSUP, RAPAHUB_EACCES. */
 int cluster_client_admission_check(const struct cluster_clients_call *call);
 
+/* Says whether the client names the containers to which its call goes, each with its lineage. */
+bool cluster_client_admission_knows(const struct cluster_clients_call *call);
+
 /* Begins the call that is `known` from here on. It may end before this returns. */
 void cluster_client_admission_run(struct cluster_clients *clients,
                                   struct cluster_origin_call *known,

@@ -131,7 +131,8 @@ static void read_members(struct cluster_clients *clients, struct cluster_clients
 }
 
 /* Finds out where the call goes. Returns 1 if the client is to be told; 0: it knows, or it is a
- * call to an offer. */
+ * call to an offer. A call that may have been admitted goes where its client says. Otherwise a
+ * client guesses, from the call before. r[impl cluster.client.resolved] */
 static int resolve(struct cluster_clients *clients, struct cluster_clients_call *call)
 {
     const struct cluster_clients_options *options = &clients->options;
@@ -140,13 +141,15 @@ static int resolve(struct cluster_clients *clients, struct cluster_clients_call 
     call->members = clients->members;
     if (r < 0)
         return r;
-    read_members(clients, call);
+    if (call->body->maybe)
+        read_members(clients, call);
     if (call->members_count > 0)
         return 0;
     r = options->hooks->resolve(options->user, call, clients->members);
-    if (r > 0)
-        call->members_count = (uint32_t)r;
-    return r > 0 ? 1 : r;
+    if (r <= 0)
+        return r;
+    call->members_count = (uint32_t)r;
+    return cluster_client_admission_knows(call) ? 0 : 1;
 }
 
 static int begin(struct cluster_client *client, struct cluster_clients_call *call)

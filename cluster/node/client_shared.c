@@ -25,22 +25,6 @@ static void nack(struct cluster_clients *clients, uint64_t request, uint8_t reas
     respond(clients, request, CLUSTER_FRAME_NACK, &body);
 }
 
-/* Says whether the client names the containers to which its call goes now. */
-static bool knows_members(const struct cluster_clients_call *call)
-{
-    struct cluster_list list = call->body->members;
-    struct cluster_body_member member;
-    uint32_t i = 0;
-
-    if (list.count != call->members_count)
-        return false;
-    for (; cluster_body_next_member(&list, &member); i++)
-        if (member.container != call->members[i].container ||
-            member.lineage != call->members[i].lineage)
-            return false;
-    return true;
-}
-
 /* Returns how many containers the call goes to; a failure: it is refused. */
 static int resolve(struct cluster_clients *clients, struct cluster_clients_call *call)
 {
@@ -65,7 +49,7 @@ static void begin(struct cluster_client *client, uint64_t request,
     int told = resolve(clients, call), r;
     struct rapahub_diagnosis refusal = *rapahub_last_error();
 
-    if (told > 0 && !knows_members(call)) {
+    if (told > 0 && !cluster_client_admission_knows(call)) {
         const struct cluster_body body = {
             .resolved = {{.of = call->members, .count = call->members_count}}};
 

@@ -45,7 +45,7 @@ struct fake_node {
     struct fake_late delayed[FAKE_LATE];
     /* what came, for the test */
     struct hub_a32 calls; /* that the node knows now */
-    struct hub_a32 begun, cancelled, ended, maybe, members, resolved;
+    struct hub_a32 begun, cancelled, ended, maybe, members, resolved, named;
     struct hub_a64 lineage, order_prev, done_below, left_us;
 };
 
@@ -82,6 +82,7 @@ FAKE void fake_note(struct fake_node *node, const struct cluster_clients_call *c
 {
     hub_add(&node->begun, 1);
     hub_publish(&node->maybe, call->body->maybe);
+    hub_publish(&node->named, call->body->members.count); /* by the client itself */
     hub_publish(&node->members, call->members_count);
     hub_publish64(&node->lineage, call->members_count > 0 ? call->members[0].lineage : 0);
     hub_publish64(&node->order_prev, call->body->order_prev);

@@ -219,6 +219,60 @@ static void calls_of_an_order_name_the_one_before(void **state)
         cancel_and_wait(stage, ids[i], &endings[i]);
 }
 
+/* ---- where calls go ---- */
+
+static void echo(struct rapahub_client *client, const char *text)
+{
+    struct rapahub_bytes result;
+
+    assert_int_equal(call_bytes(client, "echo(bytes) -> bytes", text, strlen(text), &result), 0);
+    assert_int_equal(result.size, strlen(text));
+    assert_memory_equal(result.data, text, result.size);
+}
+
+/* The client has noticed before its next call. */
+static void restart_node(struct stage *stage, uint64_t session)
+{
+    stop_node(stage);
+    pause_ms(30);
+    start_node(stage, session);
+}
+
+/* r[verify cluster.client.resolved] */
+static void a_later_call_names_where_the_one_before_went(void **state)
+{
+    struct stage *stage = *state;
+
+    echo(stage->client, "a");
+    assert_int_equal(hub_observe(&stage->node.named), 0);
+    echo(stage->client, "b");
+    assert_int_equal(hub_observe(&stage->node.named), 1);
+    restart_node(stage, 51); /* it has another lineage: the guess is wrong, and the call runs */
+    echo(stage->client, "c");
+    assert_int_equal(hub_observe(&stage->node.begun), 1);
+    assert_int_equal(hub_observe(&stage->node.named), 1);
+    assert_int_equal(hub_observe64(&stage->node.lineage), cluster_ids_lineage(51, 0));
+}
+
+/* A guess that the node has corrected is not what the call says when it is sent again.
+ * r[verify cluster.client.resolved] r[verify cluster.client.again] */
+static void a_wrong_guess_is_not_said_again(void **state)
+{
+    struct stage *stage = *state;
+    struct ending ending = {.size = 0};
+    struct rapahub_request_id id;
+
+    echo(stage->client, "a");
+    restart_node(stage, 51);
+    assert_int_equal(begin(stage->client, "never(bytes) -> bytes", 0, &ending, &id), 0);
+    wait_begun(stage, 1);
+    restart_node(stage, 52);
+    wait_begun(stage, 1);
+    assert_int_equal(hub_observe(&stage->node.maybe), 1);
+    assert_int_equal(hub_observe64(&stage->node.lineage), cluster_ids_lineage(51, 0));
+    cancel_and_wait(stage, id, &ending);
+}
+
 /* ---- the node starts again ---- */
 
 /* r[verify cluster.client.again] */
@@ -288,6 +342,8 @@ int main(void)
         TEST(a_callback_begins_calls_and_waits_for_none),
         TEST(each_container_is_told_once),
         TEST(calls_of_an_order_name_the_one_before),
+        TEST(a_later_call_names_where_the_one_before_went),
+        TEST(a_wrong_guess_is_not_said_again),
         TEST(open_calls_are_sent_again_to_where_they_went),
         TEST(a_call_that_was_never_sent_is_no_maybe),
         TEST(a_call_that_ends_the_node_is_repeated_until_its_time),

@@ -215,6 +215,36 @@ static void a_client_that_knows_where_its_call_goes_is_not_told(void **state)
     disconnect(node, &program);
 }
 
+static void put_guess(struct program *program, uint64_t number,
+                      const struct cluster_body_member *member)
+{
+    const struct cluster_body body = {
+        .call = {.left_us = 1000000, .method_id = 9, .members = {.of = member, .count = 1}}};
+
+    put(program, frame_of(CLUSTER_FRAME_CALL, ORIGIN(1), number), &body);
+}
+
+/* The node looks itself where the call goes. r[verify cluster.client.resolved] */
+static void a_client_that_guesses_is_told_only_where_it_is_wrong(void **state)
+{
+    static const struct cluster_body_member guesses[] = {{5, 3u << 16}, {6, 3u << 16}, {5, 0}};
+    struct node *node = *state;
+    struct program program;
+
+    come(node, &program, ORIGIN(1));
+    node->members = 1;
+    for (unsigned i = 0; i < 3; i++) { /* the first is right */
+        put_guess(&program, i + 1, &guesses[i]);
+        settle(node, &program);
+        assert_int_equal(node->begun, i + 1);
+        assert_int_equal(program.resolved, i);
+    }
+    assert_int_equal(node->call.members_count, 1);
+    assert_int_equal(node->first_member, 5);
+    assert_int_equal(node->first_lineage, 3u << 16);
+    disconnect(node, &program);
+}
+
 static void each_end_of_a_call_to_several_comes(void **state)
 {
     struct node *node = *state;
@@ -453,6 +483,7 @@ int main(void)
         TEST(a_newer_connection_takes_the_place_of_the_older),
         TEST(a_client_is_told_where_its_call_goes_before_it_begins),
         TEST(a_client_that_knows_where_its_call_goes_is_not_told),
+        TEST(a_client_that_guesses_is_told_only_where_it_is_wrong),
         TEST(each_end_of_a_call_to_several_comes),
         TEST(a_cancel_reaches_the_core_and_a_late_answer_nobody),
         TEST(what_a_client_says_has_ended_is_forgotten),
