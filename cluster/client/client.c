@@ -136,25 +136,26 @@ static struct cluster_client_call *make(struct rapahub_client *client,
     return made;
 }
 
-/* Hands the call to the client's thread. After a failure it is gone. */
-static int submit(struct rapahub_client *client, struct cluster_client_call *call, bool held,
-                  struct rapahub_request_id *out)
+/* Adds the call, and returns 1 if the leader is to be woken. After a failure it is gone. */
+static int add(struct rapahub_client *client, struct cluster_client_call *call, bool held,
+               struct rapahub_request_id *out)
 {
     int r = cluster_client_calls_add(&client->loop.calls, call, out);
 
-    if (r > 0)
-        cluster_client_loop_wake(&client->loop);
     if (r >= 0)
-        return 0;
+        return r;
     cluster_client_call_drop(call);
     if (held)
         cluster_client_call_drop(call);
     return r;
 }
 
-/* The client's thread ends each call in its time, so the wait needs no end of its own. */
-static void wait_for(struct cluster_client_call *call)
+/* Each call is ended in its time, by this thread or another one, so the wait needs no end of its
+ * own. */
+static void wait_for(struct cluster_client_loop *loop, struct cluster_client_call *call, bool wakes)
 {
+    if (!cluster_client_loop_lead(loop, call) && wakes)
+        cluster_client_loop_wake(loop);
     while (hub_observe(&call->ended) == 0)
         (void)hub_futex_wait_private(&call->ended, 0, hub_clock_after(LOOK_AGAIN));
 }
@@ -175,21 +176,21 @@ static int carry_out(struct rapahub_client *client, struct cluster_thread_result
                      struct cluster_client_call *call)
 {
     struct cluster_client_loop *loop = &client->loop;
-    int r = 0;
+    int r = 1;
 
     switch (cluster_shm_call_run(&loop->calls, call, loop->origin, &thread->answer, &call->end)) {
     case CLUSTER_SHM_CALL_ENDED:
         cluster_client_call_drop(call); /* it is in no table */
         return 0;
     case CLUSTER_SHM_CALL_LEFT:
-        cluster_client_loop_wake(loop);
         break;
     default:
-        r = submit(client, call, true, NULL);
+        r = add(client, call, true, NULL);
     }
-    if (r == 0)
-        wait_for(call);
-    return r;
+    if (r < 0)
+        return r;
+    wait_for(loop, call, r > 0);
+    return 0;
 }
 
 int rapahub_client_call(struct rapahub_client *client, const struct rapahub_call *call,
@@ -231,7 +232,10 @@ int rapahub_client_call_async(struct rapahub_client *client, const struct rapahu
         return r;
     made->on_done = on_done;
     made->user = user;
-    return submit(client, made, false, out);
+    r = add(client, made, false, out);
+    if (r > 0)
+        cluster_client_loop_wake(&client->loop);
+    return r < 0 ? r : 0;
 }
 
 void rapahub_client_cancel(struct rapahub_client *client, struct rapahub_request_id request)

@@ -227,9 +227,12 @@ void cluster_client_call_end(struct cluster_client_call *call, const struct clus
     if (call->on_done) {
         call_back(call, end, tell_done, NULL);
     } else {
+        bool sleeps = !call->is_led;
+
         keep_end(call, end);
         hub_publish(&call->ended, 1);
-        hub_futex_wake_private(&call->ended);
+        if (sleeps)
+            hub_futex_wake_private(&call->ended);
     }
     cluster_client_call_drop(call);
 }

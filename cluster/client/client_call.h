@@ -51,6 +51,7 @@ struct cluster_client_call {
     bool is_taken;     /* it is in the lists of the client's thread */
     bool is_cancelled; /* and its number is in the list of the cancelled */
     bool is_there;     /* it was sent by shared memory, and the node may have it */
+    bool is_led;       /* the thread that waits takes the turns, and need not be woken */
     struct cluster_typed_call typed;
     uint64_t pool;
     uint32_t container;

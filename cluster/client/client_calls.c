@@ -221,6 +221,16 @@ bool cluster_client_calls_is_cut_off(const struct cluster_client_calls *calls)
     return calls->shm && cluster_shm_transport_is_over(calls->shm);
 }
 
+bool cluster_client_calls_are_added(struct cluster_client_calls *calls)
+{
+    bool any;
+
+    hub_mutex_lock(&calls->lock);
+    any = calls->closed || !hub_list_empty(&calls->inbox) || !hub_list_empty(&calls->cancels);
+    hub_mutex_unlock(&calls->lock);
+    return any;
+}
+
 void cluster_client_calls_close(struct cluster_client_calls *calls)
 {
     hub_mutex_lock(&calls->lock);
@@ -286,6 +296,11 @@ static void insert_open(struct cluster_client_calls *calls, struct cluster_clien
     hub_list_append(before->next, &call->open);
 }
 
+static bool is_told(const struct cluster_client_call *call)
+{
+    return call->on_done || call->query.each;
+}
+
 void cluster_client_calls_take(struct cluster_client_calls *calls)
 {
     struct hub_list added, *link;
@@ -300,6 +315,7 @@ void cluster_client_calls_take(struct cluster_client_calls *calls)
     while ((link = hub_list_pop(&added))) {
         struct cluster_client_call *call = CALL_OF(link, open);
 
+        calls->told += is_told(call) ? 1 : 0;
         find_before(calls, call);
         insert_open(calls, call);
         insert(calls, call);
@@ -424,6 +440,8 @@ void cluster_client_calls_end(struct cluster_client_calls *calls, struct cluster
     if (call->state == CLUSTER_CLIENT_CALL_SENT)
         calls->sent--;
     move(call, CLUSTER_CLIENT_CALL_ENDED);
+    calls->told -= is_told(call) ? 1 : 0;
+    calls->waited = calls->waited || !call->on_done;
     hub_list_remove(&call->open);
     hub_list_remove(&call->waiting);
     hub_mutex_lock(&calls->lock);

@@ -36,9 +36,11 @@ struct cluster_client_calls {
     struct cluster_member_cache members;
     uint32_t acks_count; /* of calls that ended by shared memory */
     uint64_t acks[CLUSTER_CLIENT_CALLS_ACKS];
-    /* the client's thread alone */
+    /* the leader alone */
     struct hub_list open, waiting; /* both by rising numbers */
     uint32_t sent;
+    uint32_t told;   /* calls that are open and have callbacks */
+    bool waited;     /* a call has ended for which a thread waited */
     uint64_t due_ns; /* no call ends by its time before */
 };
 
@@ -86,7 +88,10 @@ bool cluster_client_calls_is_cut_off(const struct cluster_client_calls *calls);
 void cluster_client_calls_close(struct cluster_client_calls *calls);
 bool cluster_client_calls_is_closed(struct cluster_client_calls *calls);
 
-/* ---- the client's thread ---- */
+/* Says whether there is something to take. Any thread. */
+bool cluster_client_calls_are_added(struct cluster_client_calls *calls);
+
+/* ---- the leader ---- */
 
 /* Takes what was added. */
 void cluster_client_calls_take(struct cluster_client_calls *calls);

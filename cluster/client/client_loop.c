@@ -17,14 +17,16 @@
 #include "hub/base/thread.h"
 
 #define SLEEP_MS_MOST 60000
-#define HELLO_NS      (5 * HUB_SECOND) /* before the next of several nodes is tried */
-#define LOOK_NS       HUB_MILLISECOND  /* between two looks at the times of all calls */
+#define HELLO_NS      (5 * HUB_SECOND)        /* before the next of several nodes is tried */
+#define LOOK_NS       HUB_MILLISECOND         /* between two looks at the times of all calls */
+#define FRESH_NS      (100 * HUB_MICROSECOND) /* a look at the connection is good for this time */
 
 void cluster_client_loop_wake(struct cluster_client_loop *loop)
 {
     const uint64_t one = 1;
 
     (void)!write(loop->wake, &one, sizeof one);
+    cluster_client_lead_call(&loop->lead);
 }
 
 bool cluster_client_loop_is_here(const struct cluster_client_loop *loop)
@@ -131,8 +133,10 @@ static bool is_left(const struct cluster_client_loop *loop, uint64_t now_ns)
            now_ns >= loop->asked_ns + HELLO_NS;
 }
 
-/* Returns whether the connection is to be looked at. */
-static bool sleep_until_due(struct cluster_client_loop *loop)
+/* The things to look at after a sleep. */
+enum look { LOOK_NOTHING, LOOK_CONNECTION = 1, LOOK_DEATH = 2 };
+
+static unsigned sleep_until(struct cluster_client_loop *loop, uint64_t due_ns)
 {
     struct pollfd fds[] = {
         {.fd = loop->wake, .events = POLLIN}, {.fd = -1}, {.fd = loop->pidfd, .events = POLLIN}};
@@ -142,33 +146,45 @@ static bool sleep_until_due(struct cluster_client_loop *loop)
         fds[1].fd = cluster_connection_fd(loop->connection);
         fds[1].events = cluster_connection_events(loop->connection);
     }
-    if (poll(fds, 3, hub_clock_left_ms(due_of(loop), SLEEP_MS_MOST)) <= 0)
-        return true; /* something is due */
+    if (poll(fds, 3, hub_clock_left_ms(due_ns, SLEEP_MS_MOST)) <= 0)
+        return due_ns == 0 ? LOOK_NOTHING : LOOK_CONNECTION | LOOK_DEATH; /* something is due */
     if (fds[0].revents)
         (void)!read(loop->wake, &count, sizeof count);
-    return fds[1].revents != 0 || fds[2].revents != 0;
+    return (fds[1].revents || fds[2].revents ? LOOK_CONNECTION : LOOK_NOTHING) |
+           (fds[2].revents ? LOOK_DEATH : LOOK_NOTHING);
 }
 
-static void turn(struct cluster_client_loop *loop, bool look)
+/* Takes frames that have come, and finds out whether there is a node. */
+static void hear(struct cluster_client_loop *loop, unsigned look, uint64_t now_ns)
 {
-    uint64_t now_ns = hub_clock_now();
-
     if (!loop->connection && now_ns >= loop->reconnect.next_ns)
         cluster_client_link_connect(loop, now_ns);
-    if (loop->connection && look)
+    if (loop->connection && (look & LOOK_CONNECTION))
         cluster_client_link_dispatch(loop, now_ns);
     if (is_left(loop, now_ns)) {
         rapahub_fail(RAPAHUB_ENETTIMEOUT, "", "a node has not answered for 5 s");
         cluster_client_link_lose(loop, now_ns);
     }
-    if (loop->connection && look && cluster_unix_transport_is_dead(loop->pidfd)) {
+    if (loop->connection && (look & LOOK_DEATH) && cluster_unix_transport_is_dead(loop->pidfd)) {
         rapahub_fail(RAPAHUB_EDIED, "", "the node's process has died");
         cluster_client_link_lose(loop, now_ns);
     }
-    cluster_client_calls_take(&loop->calls);
+}
+
+static void tend(struct cluster_client_loop *loop, uint64_t now_ns)
+{
     do_cancels(loop);
     look_at_times(loop, now_ns);
     cluster_client_link_send(loop, now_ns);
+}
+
+static void turn(struct cluster_client_loop *loop, unsigned look)
+{
+    uint64_t now_ns = hub_clock_now();
+
+    hear(loop, look, now_ns);
+    cluster_client_calls_take(&loop->calls);
+    tend(loop, now_ns);
 }
 
 static void end_all(struct cluster_client_loop *loop)
@@ -183,18 +199,84 @@ static void end_all(struct cluster_client_loop *loop)
                                  HUB_LIST_ITEM(link, struct cluster_client_call, open), &end);
 }
 
+/* Says whether the next call is expected of a thread that waits for it: such a call was the last
+ * one. Where there is shared memory, or may be soon, the thread of the client stays: it alone
+ * begins and ends the beats that show the node that this process lives. */
+static bool may_rest(struct cluster_client_loop *loop)
+{
+    bool waited = loop->calls.waited;
+
+    loop->calls.waited = false;
+    return waited && loop->helloed && hub_list_empty(&loop->calls.open) && !loop->calls.shm &&
+           !loop->asks && loop->share_ns == HUB_NEVER;
+}
+
 static void *run(void *user)
 {
     struct cluster_client_loop *loop = user;
-    bool look = false;
+    unsigned look = LOOK_NOTHING;
 
     while (!cluster_client_calls_is_closed(&loop->calls)) {
         turn(loop, look);
-        look = sleep_until_due(loop);
+        if (may_rest(loop)) {
+            cluster_client_lead_rest(&loop->lead);
+            look = LOOK_NOTHING;
+        } else {
+            look = sleep_until(loop, due_of(loop));
+        }
     }
     end_all(loop);
     cluster_client_link_close(loop);
     return NULL;
+}
+
+/* ---- turns of another thread ---- */
+
+/* Returns false if the thread of the client must go on: callbacks run there, and it connects. They
+ * are not told of anything before: calls with callbacks are not sent here. */
+static bool turn_of_caller(struct cluster_client_loop *loop, unsigned look)
+{
+    uint64_t now_ns = hub_clock_now();
+
+    hear(loop, look, now_ns);
+    cluster_client_calls_take(&loop->calls);
+    if (!loop->helloed || loop->calls.told > 0)
+        return false;
+    tend(loop, now_ns);
+    loop->looked_ns = now_ns;
+    return loop->helloed;
+}
+
+/* A call must not be sent to a node whose death could be known: it would be one that may have run.
+ */
+static unsigned look_first(struct cluster_client_loop *loop)
+{
+    return hub_clock_now() - loop->looked_ns < FRESH_NS ? LOOK_NOTHING : sleep_until(loop, 0);
+}
+
+/* A thread that adds a call finds no leader any more, or its call is found here. */
+static void leave(struct cluster_client_loop *loop)
+{
+    bool more = !loop->helloed || !hub_list_empty(&loop->calls.open);
+
+    if (cluster_client_lead_leave(&loop->lead) || more ||
+        cluster_client_calls_are_added(&loop->calls))
+        cluster_client_lead_call(&loop->lead);
+}
+
+bool cluster_client_loop_lead(struct cluster_client_loop *loop, struct cluster_client_call *call)
+{
+    unsigned look;
+
+    if (!cluster_client_lead_claim(&loop->lead))
+        return false;
+    call->is_led = true;
+    look = loop->helloed ? look_first(loop) : LOOK_NOTHING;
+    while (loop->helloed && turn_of_caller(loop, look) && hub_observe(&call->ended) == 0)
+        look = sleep_until(loop, due_of(loop));
+    call->is_led = false;
+    leave(loop);
+    return true;
 }
 
 /* ---- from outside ---- */

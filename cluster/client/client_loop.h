@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client_loop: the thread of a client. It has the connection to the node, sends calls, takes their
- * ends, and looks for the node when that is away.
+/* client_loop: the turns of a client. They have the connection to the node, send calls, take their
+ * ends, and look for the node when that is away. The thread of the client takes them, but while a
+ * thread waits for its call, and no call is open that has a callback, that thread may take them.
  */
 #ifndef CLUSTER_CLIENT_CLIENT_LOOP_H
 #define CLUSTER_CLIENT_CLIENT_LOOP_H
@@ -12,6 +13,7 @@
 #include <rapahub/client.h>
 
 #include "cluster/client/client_calls.h"
+#include "cluster/client/client_lead.h"
 #include "cluster/client/reconnect.h"
 #include "cluster/client/unix_transport.h"
 #include "cluster/link/connection.h"
@@ -32,12 +34,14 @@ struct cluster_client_loop {
     uint64_t origin;
     pthread_t thread;
     int wake; /* an eventfd */
+    struct cluster_client_lead lead;
     struct hub_a32 opened;
     struct hub_a32 shares; /* 1: calls go by shared memory */
     struct hub_mutex lock; /* guards the next two */
     int why_code;          /* why there is no connection */
     char why[CLUSTER_CLIENT_WHY];
-    /* the thread alone */
+    /* the leader alone */
+    uint64_t looked_ns;                    /* when it was last known what the connection says */
     struct cluster_connection *connection; /* NULL: none */
     int pidfd;                             /* the node's process; or -1 */
     bool helloed;                          /* the node has answered */
@@ -63,8 +67,12 @@ void cluster_client_loop_stop(struct cluster_client_loop *loop);
 /* Waits for the first connection. Returns 0, or why there is none, with the diagnosis. */
 int cluster_client_loop_wait(struct cluster_client_loop *loop, uint64_t deadline_ns);
 
-/* Wakes the thread: there is something to do. Any thread. */
+/* Wakes the leader: there is something to do. Any thread. */
 void cluster_client_loop_wake(struct cluster_client_loop *loop);
+
+/* Takes the turns itself until the call has ended, which was added and which this thread waits for,
+ * or until the thread of the client must. False: there is a leader. */
+bool cluster_client_loop_lead(struct cluster_client_loop *loop, struct cluster_client_call *call);
 
 /* Says whether this is the thread. */
 bool cluster_client_loop_is_here(const struct cluster_client_loop *loop);
