@@ -37,6 +37,17 @@ LATER = {
     "cluster_swim_leave": "the detector of dead nodes, of several nodes",
     "cluster_swim_set_revision": "the detector of dead nodes, of several nodes",
     "cluster_swim_state": "the detector of dead nodes, of several nodes",
+    "cluster_ca_make": "the command `node init`",
+    "cluster_ca_read": "a node with an authority",
+    "cluster_ca_sign": "a node with an authority",
+    "cluster_certificate_digest": "the command `node init`",
+    "cluster_certificate_peer": "links over a network",
+    "cluster_certificate_serial_text": "certificates that are revoked",
+    "cluster_certificate_write": "the command `node init`",
+    "cluster_csr_make": "the command `node certificate`",
+    "cluster_pem_wipe": "the command `node certificate`",
+    "cluster_private_key_write": "the command `node certificate`",
+    "cluster_uri_role": "the command `node certificate`",
 }
 WORD = re.compile(r"[A-Za-z_]\w*")
 DECLARATION = re.compile(r"^[A-Za-z_][^\n;={}#]*?\b\w+\([^;{}]*\)[^;{}=]*;", re.M)
