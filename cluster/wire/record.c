@@ -57,6 +57,12 @@ RAPAHUB_RECORD(cluster_record_module, RAPAHUB_MEMBER(cluster_record_module, name
                RAPAHUB_MEMBER(cluster_record_module, signature, bytes));
 RAPAHUB_RECORD(cluster_record_import, RAPAHUB_MEMBER(cluster_record_import, pool, u64),
                RAPAHUB_MEMBER(cluster_record_import, file, string));
+RAPAHUB_RECORD(cluster_record_join_token, RAPAHUB_MEMBER(cluster_record_join_token, uses, u32),
+               RAPAHUB_MEMBER(cluster_record_join_token, tries, u32),
+               RAPAHUB_MEMBER(cluster_record_join_token, until_s, u64),
+               RAPAHUB_MEMBER(cluster_record_join_token, digest, bytes));
+RAPAHUB_RECORD(cluster_record_revoked, RAPAHUB_MEMBER(cluster_record_revoked, at_s, u64),
+               RAPAHUB_MEMBER(cluster_record_revoked, until_s, u64));
 
 static const char *why_not_meta(const void *value)
 {
@@ -209,6 +215,24 @@ static const char *why_not_import(const void *value)
                : "no pool has this number";
 }
 
+static const char *why_not_join_token(const void *value)
+{
+    const struct cluster_record_join_token *token = value;
+
+    if (token->digest.size != CLUSTER_RECORD_DIGEST)
+        return "a digest has 32 bytes";
+    if (token->uses > CLUSTER_RECORD_USES_MAX)
+        return "it has too many uses";
+    return token->tries > CLUSTER_RECORD_TRIES_MAX ? "it has too many tries" : NULL;
+}
+
+static const char *why_not_revoked(const void *value)
+{
+    const struct cluster_record_revoked *revoked = value;
+
+    return revoked->until_s > revoked->at_s ? NULL : "it ends before it begins";
+}
+
 #define TYPE(tag)  &rapahub_type_cluster_record_##tag
 #define PLAIN(tag) TYPE(tag), {{0}}, why_not_##tag
 #define LIST(tag, member, type, most, check)                                     \
@@ -244,6 +268,8 @@ static const struct cluster_format formats[CLUSTER_KEY_KINDS] = {
                             LIST(module, methods, TYPE(method), CLUSTER_RECORD_METHODS_MAX,
                                  why_not_method),
                             why_not_module},
+    [CLUSTER_KEY_TOKEN] = {"a join token", PLAIN(join_token)},
+    [CLUSTER_KEY_REVOKED] = {"a revoked certificate", PLAIN(revoked)},
     [CLUSTER_KEY_IMPORT] = {"an import", PLAIN(import)},
 };
 

@@ -21,6 +21,8 @@
 #define CLUSTER_RECORD_METHODS_MAX   1024
 #define CLUSTER_RECORD_HOLDERS_MAX   16
 #define CLUSTER_RECORD_TEXT_MAX      1024
+#define CLUSTER_RECORD_USES_MAX      1024 /* of a join token */
+#define CLUSTER_RECORD_TRIES_MAX     5
 
 enum cluster_record_fencing {
     CLUSTER_FENCING_NONE,
@@ -115,6 +117,16 @@ struct cluster_record_import {
     struct rapahub_string file;
 };
 
+struct cluster_record_join_token { /* TOKEN */
+    uint32_t uses, tries;          /* that are left */
+    uint64_t until_s;              /* seconds since 1970 */
+    struct rapahub_bytes digest;   /* SHA-256 of its secret */
+};
+
+struct cluster_record_revoked {
+    uint64_t at_s, until_s; /* after `until_s` the certificate has expired, and this may go */
+};
+
 struct cluster_record {
     union {
         struct cluster_record_meta meta;
@@ -129,6 +141,8 @@ struct cluster_record {
         struct cluster_record_operation operation;
         struct cluster_record_module module;
         struct cluster_record_import import;
+        struct cluster_record_join_token join_token;
+        struct cluster_record_revoked revoked;
     };
 };
 

@@ -76,7 +76,12 @@ static const struct cluster_record meta = {.meta = {.uuid = UUID,
                                                         .size = 3,
                                                         .digest = DIGEST,
                                                         .methods = {.of = methods, .count = 2}}},
-                                   import = {.import = {THE_POOL, TEXT("kv.yaml")}};
+                                   import = {.import = {THE_POOL, TEXT("kv.yaml")}},
+                                   join_token = {.join_token = {.uses = 1024,
+                                                                .tries = 5,
+                                                                .until_s = 1800000000,
+                                                                .digest = DIGEST}},
+                                   revoked = {.revoked = {1800000000, 1800000001}};
 
 static const struct {
     enum cluster_keys_kind kind;
@@ -89,7 +94,8 @@ static const struct {
     {CLUSTER_KEY_NAME, &name},          {CLUSTER_KEY_ENTRY, &entry},
     {CLUSTER_KEY_HOLD, &holders},       {CLUSTER_KEY_OPERATION, &operation},
     {CLUSTER_KEY_RECOVERY, &operation}, {CLUSTER_KEY_MODULE, &module},
-    {CLUSTER_KEY_IMPORT, &import},
+    {CLUSTER_KEY_IMPORT, &import},      {CLUSTER_KEY_TOKEN, &join_token},
+    {CLUSTER_KEY_REVOKED, &revoked},
 };
 #define RECORDS (sizeof records / sizeof *records)
 
@@ -148,9 +154,8 @@ static void a_record_that_is_cut_or_longer_is_refused(void **state)
 /* r[verify cluster.record.kind] */
 static void other_kinds_of_keys_have_no_records(void **state)
 {
-    const enum cluster_keys_kind none[] = {CLUSTER_KEY_LOG,         CLUSTER_KEY_MARKER,
-                                           CLUSTER_KEY_MODULE_HAVE, CLUSTER_KEY_TOKEN,
-                                           CLUSTER_KEY_REVOKED,     CLUSTER_KEY_KINDS};
+    const enum cluster_keys_kind none[] = {CLUSTER_KEY_LOG, CLUSTER_KEY_MARKER,
+                                           CLUSTER_KEY_MODULE_HAVE, CLUSTER_KEY_KINDS};
     struct hub_writer writer;
     struct cluster_record out;
 
@@ -319,6 +324,18 @@ static void an_operation_and_a_module_that_cannot_be_are_refused(void **state)
     REFUSES(IMPORT, import, import.file = (struct rapahub_string){big, sizeof big});
 }
 
+/* r[verify cluster.record.kind] */
+static void a_token_and_a_revocation_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    REFUSES(TOKEN, join_token, join_token.digest.size = 31);
+    REFUSES(TOKEN, join_token, join_token.uses = 1025);
+    TAKES(TOKEN, join_token, join_token.uses = 0);
+    REFUSES(TOKEN, join_token, join_token.tries = 6);
+    TAKES(TOKEN, join_token, join_token.tries = 0);
+    REFUSES(REVOKED, revoked, revoked.until_s = 1800000000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +348,7 @@ int main(void)
         cmocka_unit_test(a_pool_and_its_containers_that_cannot_be_are_refused),
         cmocka_unit_test(slots_that_were_read_lead_to_containers_of_the_pool),
         cmocka_unit_test(an_operation_and_a_module_that_cannot_be_are_refused),
+        cmocka_unit_test(a_token_and_a_revocation_that_cannot_be_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
