@@ -64,6 +64,14 @@ static int64_t system_size(const struct cluster_files *files, int fd)
     return S_ISREG(found.st_mode) ? found.st_size : -EINVAL;
 }
 
+static int system_mode(const struct cluster_files *files, int fd)
+{
+    struct stat found;
+
+    (void)files;
+    return fstat(fd, &found) < 0 ? -errno : (int)(found.st_mode & 0777);
+}
+
 static int64_t system_read(const struct cluster_files *files, int fd, void *to, size_t size,
                            uint64_t at)
 {
@@ -164,6 +172,7 @@ const struct cluster_files cluster_files_system = {
     .open = system_open,
     .close = system_close,
     .size = system_size,
+    .mode = system_mode,
     .read = system_read,
     .write = system_write,
     .allocate = system_allocate,
@@ -326,6 +335,25 @@ int cluster_files_settle(const struct cluster_files_folder *folder, int fd, cons
     }
     r = files->sync_folder(files, folder->fd);
     return r < 0 ? cluster_files_fail(folder, name, "make its name durable", r) : 0;
+}
+
+int cluster_files_replace(const struct cluster_files_folder *folder, const char *name,
+                          const void *from, size_t size)
+{
+    const struct cluster_files *files = folder->files;
+    char temporary[CLUSTER_FILES_NAME_MAX];
+    int fd, r;
+
+    snprintf(temporary, sizeof temporary, "%s.new", name);
+    fd = cluster_files_create(folder, temporary);
+    if (fd < 0)
+        return cluster_files_fail(folder, name, "write it", fd);
+    r = cluster_files_write(files, fd, from, size, 0);
+    if (r == 0)
+        return cluster_files_settle(folder, fd, temporary, name);
+    files->close(files, fd);
+    files->remove(files, folder->fd, temporary);
+    return cluster_files_fail(folder, name, "write it", r);
 }
 
 int cluster_files_put_aside(const struct cluster_files_folder *folder, const char *name,

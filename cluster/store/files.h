@@ -26,6 +26,7 @@ struct cluster_files {
                 unsigned mode);
     void (*close)(const struct cluster_files *files, int fd);
     int64_t (*size)(const struct cluster_files *files, int fd);
+    int (*mode)(const struct cluster_files *files, int fd); /* the rights of all users, as 0600 */
     int64_t (*read)(const struct cluster_files *files, int fd, void *to, size_t size, uint64_t at);
     int64_t (*write)(const struct cluster_files *files, int fd, const void *from, size_t size,
                      uint64_t at);
@@ -83,6 +84,11 @@ int cluster_files_create(const struct cluster_files_folder *folder, const char *
  * new one. It closes `fd`. */
 int cluster_files_settle(const struct cluster_files_folder *folder, int fd, const char *temporary,
                          const char *name);
+
+/* Makes a file of these bytes, or replaces the one of that name, as the function above does. Its
+ * mode is 0600. `name` has at most CLUSTER_FILES_NAME_MAX - 5 bytes. */
+int cluster_files_replace(const struct cluster_files_folder *folder, const char *name,
+                          const void *from, size_t size);
 
 /* Gives a damaged file the name NAME.bad, so that it is not read again but can be looked at. It is
  * durable, and said in the log. An earlier one of that name is lost. */

@@ -184,6 +184,12 @@ static int64_t size_of(const struct cluster_files *table, int fd)
     return (int64_t)DISK_OF(table)->file[fd]->size;
 }
 
+static int mode_of(const struct cluster_files *table, int fd)
+{
+    (void)table, (void)fd;
+    return 0600; /* as a node makes its files */
+}
+
 static int64_t read_file(const struct cluster_files *table, int fd, void *to, size_t size,
                          uint64_t at)
 {
@@ -347,6 +353,7 @@ struct disk *disk_new(void)
         .open = open_file,
         .close = close_file,
         .size = size_of,
+        .mode = mode_of,
         .read = read_file,
         .write = write_file,
         .allocate = allocate,

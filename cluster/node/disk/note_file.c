@@ -45,21 +45,10 @@ static size_t add_checksum(char text[TEXT_MAX], size_t size)
 int cluster_note_file_write(const struct cluster_files_folder *folder, const char *name,
                             const struct cluster_note_file *note)
 {
-    char text[TEXT_MAX], temporary[CLUSTER_FILES_NAME_MAX];
+    char text[TEXT_MAX];
     size_t size = add_checksum(text, print(name, VERSION, note, text));
-    int fd, r;
 
-    snprintf(temporary, sizeof temporary, "%s.new", name);
-    fd = cluster_files_create(folder, temporary);
-    if (fd < 0)
-        return cluster_files_fail(folder, name, "write it", fd);
-    r = cluster_files_write(folder->files, fd, text, size, 0);
-    if (r < 0) {
-        folder->files->close(folder->files, fd);
-        folder->files->remove(folder->files, folder->fd, temporary);
-        return cluster_files_fail(folder, name, "write it", r);
-    }
-    return cluster_files_settle(folder, fd, temporary, name);
+    return cluster_files_replace(folder, name, text, size);
 }
 
 /* ---- reading ---- */

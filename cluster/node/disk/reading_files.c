@@ -105,6 +105,11 @@ static int64_t size_of(const struct cluster_files *files, int fd)
     return cluster_files_system.size(files, fd);
 }
 
+static int mode_of(const struct cluster_files *files, int fd)
+{
+    return cluster_files_system.mode(files, fd);
+}
+
 static int64_t read_file(const struct cluster_files *files, int fd, void *to, size_t size,
                          uint64_t at)
 {
@@ -123,6 +128,7 @@ static const struct cluster_files table = {
     .open = open_file,
     .close = close_file,
     .size = size_of,
+    .mode = mode_of,
     .read = read_file,
     .write = write_file,
     .allocate = allocate_or_cut,
