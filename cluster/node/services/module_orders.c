@@ -7,55 +7,13 @@
 #include <rapahub/error.h>
 
 #include "cluster/base/keys.h"
+#include "cluster/node/services/questions.h"
 #include "cluster/wire/record.h"
 #include "hub/base/own.h"
 
 #define MODULES_MAX 1024 /* in a list */
 
-static struct cluster_asking_question *new_question(struct cluster_asking *asking,
-                                                    const struct cluster_asker *asker)
-{
-    struct cluster_asking_question *question = calloc(1, sizeof *question);
-
-    if (question)
-        *question = (struct cluster_asking_question){.asking = asking, .asker = asker->number};
-    else
-        rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a question");
-    return question;
-}
-
-static void drop(struct cluster_asking_question *question)
-{
-    if (question->pushes)
-        question->asking->pushes--;
-    free(question);
-}
-
-/* The question has failed; its asker may be gone. */
-static void fail(struct cluster_asking_question *question, int status, const char *text)
-{
-    struct cluster_asker *asker = cluster_askers_find(question->asking->askers, question->asker);
-
-    if (asker)
-        cluster_askers_fail(question->asking->askers, asker, status, text);
-    drop(question);
-}
-
-static void fail_as_said(struct cluster_asking_question *question)
-{
-    fail(question, rapahub_last_error()->code, rapahub_last_error()->text);
-}
-
 /* ---- a push ---- */
-
-static void answer_push(struct cluster_asking_question *question, bool done)
-{
-    struct cluster_asker *asker = cluster_askers_find(question->asking->askers, question->asker);
-
-    if (asker)
-        cluster_askers_answer_flag(question->asking->askers, asker, done);
-    drop(question);
-}
 
 /* Another record of this name and version is of other bytes, or the same was there before. */
 static void on_recorded(void *user, int status, uint64_t rev, const struct cluster_pair *gets,
@@ -66,21 +24,22 @@ static void on_recorded(void *user, int status, uint64_t rev, const struct clust
 
     (void)rev;
     if (status == CLUSTER_TXN_OK) {
-        answer_push(question, true);
+        cluster_questions_flag(question, true);
         return;
     }
     if (status == CLUSTER_TXN_CONFLICT && count == 1 &&
         cluster_record_read(CLUSTER_KEY_MODULE, gets[0].value, &record) == 0 &&
         memcmp(record.module.digest.data, question->digest, CLUSTER_DIGEST_SIZE) == 0) {
-        answer_push(question, true);
+        cluster_questions_flag(question, true);
         return;
     }
     if (status == CLUSTER_TXN_CONFLICT)
-        fail(question, RAPAHUB_EDIFFERS,
-             "a module of this name and version is there, and has other bytes");
+        cluster_questions_fail(question, RAPAHUB_EDIFFERS,
+                               "a module of this name and version is there, and has other bytes");
     else
-        fail(question, status == CLUSTER_TXN_NO_SPACE ? RAPAHUB_ENOSPC : RAPAHUB_EIO,
-             "the module cannot be recorded in the metastore");
+        cluster_questions_fail(question,
+                               status == CLUSTER_TXN_NO_SPACE ? RAPAHUB_ENOSPC : RAPAHUB_EIO,
+                               "the module cannot be recorded in the metastore");
 }
 
 static int put_record(struct cluster_asking_question *question, struct rapahub_bytes value)
@@ -118,9 +77,9 @@ static void on_inspected(void *user, int status, const char *text, struct rapahu
     struct cluster_asking_question *question = user;
 
     if (status < 0)
-        fail(question, status, text);
+        cluster_questions_fail(question, status, text);
     else if (put_record(question, record) < 0)
-        fail_as_said(question);
+        cluster_questions_fail_as_said(question);
 }
 
 static void on_blob(void *user, struct cluster_disk_result *result)
@@ -128,10 +87,10 @@ static void on_blob(void *user, struct cluster_disk_result *result)
     struct cluster_asking_question *question = user;
 
     if (result->status < 0)
-        fail(question, result->status, result->text);
+        cluster_questions_fail(question, result->status, result->text);
     else if (cluster_inspections_begin(question->asking->inspections, result->fd, question->digest,
                                        on_inspected, question) < 0)
-        fail_as_said(question);
+        cluster_questions_fail_as_said(question);
 }
 
 static void on_part(void *user, struct cluster_disk_result *result)
@@ -139,18 +98,18 @@ static void on_part(void *user, struct cluster_disk_result *result)
     struct cluster_asking_question *question = user;
 
     if (result->status < 0) {
-        fail(question, result->status, result->text);
+        cluster_questions_fail(question, result->status, result->text);
         return;
     }
     if (!result->done) {
-        answer_push(question, false);
+        cluster_questions_flag(question, false);
         return;
     }
     question->pushes = true;
     question->asking->pushes++;
     if (cluster_store_thread_blob_get(question->asking->disk, question->digest, on_blob, question) <
         0)
-        fail_as_said(question);
+        cluster_questions_fail_as_said(question);
 }
 
 static int digit_of(char letter)
@@ -186,7 +145,7 @@ int cluster_module_orders_push(struct cluster_asking *asking, struct cluster_ask
 
     if (status < 0)
         return status;
-    question = new_question(asking, asker);
+    question = cluster_questions_new(asking, asker);
     if (!question)
         return RAPAHUB_ENOMEM;
     memcpy(question->digest, part.digest, sizeof part.digest);
@@ -200,22 +159,13 @@ int cluster_module_orders_push(struct cluster_asking *asking, struct cluster_ask
 
 static void on_modules(void *user, int status, uint64_t rev, const struct cluster_page *page)
 {
-    OWN(hub_memory) struct cluster_asking_question *question = user;
-    struct cluster_asker *asker = cluster_askers_find(question->asking->askers, question->asker);
-    OWN(hub_memory) char *text = NULL;
+    struct cluster_asking_question *question = user;
 
     (void)rev;
-    if (!asker)
-        return;
     if (status != CLUSTER_TXN_OK)
-        rapahub_fail(RAPAHUB_EIO, "", "the metastore cannot be read");
+        cluster_questions_fail_store(question, status);
     else
-        text = cluster_lists_modules(page->pairs, page->count);
-    if (text)
-        cluster_askers_answer_text(question->asking->askers, asker, text);
-    else
-        cluster_askers_fail(question->asking->askers, asker, rapahub_last_error()->code,
-                            rapahub_last_error()->text);
+        cluster_questions_text(question, cluster_lists_modules(page->pairs, page->count));
 }
 
 int cluster_module_orders_list(struct cluster_asking *asking, struct cluster_asker *asker)
@@ -224,7 +174,7 @@ int cluster_module_orders_list(struct cluster_asking *asking, struct cluster_ask
     int size = cluster_keys_prefix(CLUSTER_KEY_MODULE, 0, from, past);
     const struct cluster_span span = {
         .from = {from, (size_t)size}, .to = {past, (size_t)size}, .pairs_max = MODULES_MAX};
-    struct cluster_asking_question *question = new_question(asking, asker);
+    struct cluster_asking_question *question = cluster_questions_new(asking, asker);
     int status;
 
     if (!question)
@@ -249,14 +199,14 @@ static void on_unrecorded(void *user, int status, uint64_t rev, const struct clu
                           size_t count)
 {
     struct cluster_asking_question *question = user;
-    struct cluster_asker *asker = cluster_askers_find(question->asking->askers, question->asker);
     struct cluster_record record;
 
     (void)rev;
     if (status != CLUSTER_TXN_OK) {
-        fail(question, status == CLUSTER_TXN_CONFLICT ? RAPAHUB_ENOENT : RAPAHUB_EIO,
-             status == CLUSTER_TXN_CONFLICT ? "the node has no such module"
-                                            : "the metastore cannot be written");
+        cluster_questions_fail(question,
+                               status == CLUSTER_TXN_CONFLICT ? RAPAHUB_ENOENT : RAPAHUB_EIO,
+                               status == CLUSTER_TXN_CONFLICT ? "the node has no such module"
+                                                              : "the metastore cannot be written");
         return;
     }
     if (question->asking->pushes == 0 && count == 1 &&
@@ -264,9 +214,7 @@ static void on_unrecorded(void *user, int status, uint64_t rev, const struct clu
         cluster_store_thread_blob_remove(question->asking->disk, record.module.digest.data,
                                          on_blob_gone, NULL) < 0)
         rapahub_clear_error();
-    if (asker)
-        cluster_askers_answer(question->asking->askers, asker, (struct rapahub_bytes){NULL, 0});
-    free(question);
+    cluster_questions_done(question);
 }
 
 int cluster_module_orders_remove(struct cluster_asking *asking, struct cluster_asker *asker,
@@ -290,7 +238,7 @@ int cluster_module_orders_remove(struct cluster_asking *asking, struct cluster_a
         return rapahub_fail(RAPAHUB_ESTATE, "cluster.node.modules",
                             "a pool has the module %.*s:%.*s", (int)name.size, name.data,
                             (int)version.size, version.data);
-    question = new_question(asking, asker);
+    question = cluster_questions_new(asking, asker);
     if (!question)
         return RAPAHUB_ENOMEM;
     status = cluster_marker_submit(asking->marker, &txn, on_unrecorded, question);
