@@ -28,6 +28,16 @@ static const struct cli_option call_options[] = {CLI_CALL_OPTIONS, NODE_OPTION, 
 static const struct cli_option fsck_options[] = {
     VALUE(FOLDER, "data", "DIR", "the folder of the node (default: that of rapahubd)"), END};
 
+static const struct cli_option certificate_options[] = {
+    VALUE(TEXT, "name", "NAME", "whose it is: letters, digits, '_', '-' and '.'; required"),
+    VALUE(CHOICE, "role", "ROLE", "what the client may ask for", .choices = "viewer|operator|admin",
+          .fallback = "viewer"),
+    VALUE(FOLDER, "out", "FOLDER", "where the files are written; required"), NODE_OPTION, END};
+
+static const struct cli_option token_options[] = {
+    VALUE(SPAN, "ttl", "DUR", "how long it is good", .fallback = "1h"),
+    VALUE(COUNT, "uses", "N", "for how many nodes", .fallback = "1"), NODE_OPTION, END};
+
 #define CHANGE_MEMBERS "operation, done"
 #define POOL_MEMBERS   "name, id, state, durability, containers, serving, module, version, guests"
 
@@ -167,11 +177,13 @@ const struct cli_command cluster_commands[] = {
     {.name = "node status",
      .operands = "",
      .summary = "what the node is and does",
-     .text = "Prints its number, its session, and how many pools, containers and calls it\n"
-             "has.",
+     .text = "Prints its number, its session, how many pools, containers and calls it has, and\n"
+             "its certificate where it has one.",
      .example = "rapahub node status",
      .schema = "rapahub.node.status/1",
-     .members = "number, name, state, session, boot, revision, pools, containers, serving, calls",
+     .members = "number, name, state, session, boot, revision, pools, containers, serving, calls; "
+                "where it has a certificate identity, certificate, certificate_expires, ca_hash, "
+                "authority, or identity_fault",
      .options = node_options,
      .run = cluster_get_status},
     {.name = "node ps",
@@ -183,6 +195,86 @@ const struct cli_command cluster_commands[] = {
      .members = "containers[{pool, container, state, here, token, failures, cause}]",
      .options = node_options,
      .run = cluster_node_ps},
+    {.name = "node init",
+     .operands = "DIR",
+     .summary = "make the first node of a cluster",
+     .text =
+         "Gives the node in the folder DIR, which may be empty, the authority of a new cluster\n"
+         "and a certificate of its own. The node must not run. Prints the hash of the\n"
+         "authority's certificate, by which others know the cluster.",
+     .example = "rapahub node init ~/pools\n"
+                "rapahubd --data ~/pools",
+     .schema = "rapahub.node-init/1",
+     .members = "cluster, node, ca_hash",
+     .operand = CLI_OPERAND_FOLDER,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cluster_identity_init},
+    {.name = "node certificate",
+     .operands = "--name NAME --out FOLDER",
+     .summary = "make a certificate of a client",
+     .text = "Makes a key, has the authority of the node sign a certificate for it, and writes\n"
+             "ca.pem, client.pem and client.key into FOLDER. The key never leaves this\n"
+             "machine. A certificate is good for 90 days.",
+     .example = "rapahub node certificate --name ana --role operator --out ~/ana",
+     .schema = "rapahub.node-certificate/1",
+     .members = "name, serial, expires, folder",
+     .options = certificate_options,
+     .run = cluster_identity_certificate},
+    {.name = "node revoke",
+     .operands = "SERIAL",
+     .summary = "make a certificate good for nothing",
+     .text = "SERIAL is its serial number, as rapahub node certificate has printed it.",
+     .example = "rapahub node revoke 4a90c2f1d3e85b7766a1b2c3d4e5f607",
+     .schema = "rapahub.node-revoke/1",
+     .members = "serial",
+     .options = node_options,
+     .operand = CLI_OPERAND_FREE,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cluster_identity_revoke},
+    {.name = "node revoked",
+     .operands = "",
+     .summary = "the certificates that are revoked",
+     .text = "Lists their serial numbers, until they would have expired anyway.",
+     .example = "rapahub node revoked",
+     .schema = "rapahub.node.revoked/1",
+     .members = "revoked[{serial, revoked, kept_until}]",
+     .options = node_options,
+     .run = cluster_get_revoked},
+    {.name = "token create",
+     .operands = "",
+     .summary = "make a word by which a node may join the cluster",
+     .text = "Prints the token, which is shown only this once. It is good for as many nodes\n"
+             "as --uses says, and for nothing after --ttl, or after five wrong guesses.",
+     .example = "rapahub token create\n"
+                "rapahub token create --ttl 24h --uses 3",
+     .schema = "rapahub.token-create/1",
+     .members = "token",
+     .options = token_options,
+     .run = cluster_identity_token},
+    {.name = "token ls",
+     .operands = "",
+     .summary = "the tokens by which nodes may join",
+     .text = "Lists them without their secrets: how often each can be used, and how many wrong\n"
+             "guesses it stands.",
+     .example = "rapahub token ls",
+     .schema = "rapahub.node.tokens/1",
+     .members = "tokens[{id, expires, uses, tries}]",
+     .options = node_options,
+     .run = cluster_get_tokens},
+    {.name = "token revoke",
+     .operands = "ID",
+     .summary = "make a token good for nothing",
+     .text = "ID is the part of a token between its dots.",
+     .example = "rapahub token revoke 0123456789abcdef",
+     .schema = "rapahub.token-revoke/1",
+     .members = "id",
+     .options = node_options,
+     .operand = CLI_OPERAND_FREE,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cluster_identity_token_revoke},
     {.name = "fsck",
      .operands = "",
      .summary = "look for damage in the folder of a node that does not run",

@@ -48,6 +48,16 @@ int cluster_get_status(struct cli *cli)
     return ask(cli, CLUSTER_ASK_STATUS, NULL, NULL);
 }
 
+int cluster_get_tokens(struct cli *cli)
+{
+    return ask(cli, CLUSTER_ASK_TOKENS, NULL, "tokens");
+}
+
+int cluster_get_revoked(struct cli *cli)
+{
+    return ask(cli, CLUSTER_ASK_REVOKED, NULL, "revoked");
+}
+
 int cluster_get_pool(struct cli *cli)
 {
     const char *name = cli->arguments.operands[0];

@@ -14,16 +14,23 @@ struct cli;
 
 /* A string that is returned is a JSON document. A method that changes something returns the number
  * of an operation, 0 where all is so already. */
-#define CLUSTER_ASK_STATUS     "status() -> string"
-#define CLUSTER_ASK_POOLS      "pools() -> string"
-#define CLUSTER_ASK_POOL       "pool(string) -> string"
-#define CLUSTER_ASK_OPERATIONS "operations() -> string"
-#define CLUSTER_ASK_MODULES    "modules() -> string"
-#define CLUSTER_ASK_APPLY      "apply(bytes, bool) -> u64"      /* spec; only check */
-#define CLUSTER_ASK_REMOVE     "remove(string) -> u64"          /* pool */
-#define CLUSTER_ASK_RELEASE    "release(string, u32) -> u64"    /* pool, container */
-#define CLUSTER_ASK_UNPUSH     "unpush(string, string) -> void" /* name, version */
-#define CLUSTER_ASK_WAIT       "wait(u64, u64) -> string"       /* operation, ns; the operation */
+#define CLUSTER_ASK_STATUS       "status() -> string"
+#define CLUSTER_ASK_POOLS        "pools() -> string"
+#define CLUSTER_ASK_POOL         "pool(string) -> string"
+#define CLUSTER_ASK_OPERATIONS   "operations() -> string"
+#define CLUSTER_ASK_MODULES      "modules() -> string"
+#define CLUSTER_ASK_APPLY        "apply(bytes, bool) -> u64"      /* spec; only check */
+#define CLUSTER_ASK_REMOVE       "remove(string) -> u64"          /* pool */
+#define CLUSTER_ASK_RELEASE      "release(string, u32) -> u64"    /* pool, container */
+#define CLUSTER_ASK_UNPUSH       "unpush(string, string) -> void" /* name, version */
+#define CLUSTER_ASK_WAIT         "wait(u64, u64) -> string"       /* operation, ns; the operation */
+#define CLUSTER_ASK_TOKENS       "tokens() -> string"
+#define CLUSTER_ASK_REVOKED      "revoked() -> string"
+#define CLUSTER_ASK_TOKEN        "token(u64, u32) -> string"    /* ns, uses; the token */
+#define CLUSTER_ASK_TOKEN_REVOKE "token_revoke(string) -> void" /* id */
+#define CLUSTER_ASK_REVOKE       "revoke(string) -> void"       /* serial number */
+/* request, role, name; the certificate and those of the authorities, in PEM */
+#define CLUSTER_ASK_CERTIFICATE "certificate(string, string, string) -> string"
 /* digest in hexadecimal, offset, size of the file, its bytes from there; whether the node has all
  */
 #define CLUSTER_ASK_PUSH "push(string, u64, u64, bytes) -> bool"

@@ -13,6 +13,7 @@
 #include "cluster/link/orders.h"
 #include "cluster/metastore/sqlite/sqlite.h"
 #include "cluster/node/boot/boot_read.h"
+#include "cluster/node/boot/boot_revoked.h"
 #include "cluster/node/clients.h"
 #include "cluster/node/runner.h"
 #include "host/socket/folders.h"
@@ -157,6 +158,16 @@ static int make_containers(struct rapahub_node *node, const struct rapahub_node_
     return cluster_container_steps_create(&parts, &runner->steps);
 }
 
+static int make_identity(struct rapahub_node *node)
+{
+    struct cluster_runner *runner = &node->runner;
+    const struct cluster_node_identity_options options = {.folder = &node->boot.folder,
+                                                          .disk = runner->disk};
+    int status = cluster_node_identity_create(&options, &runner->identity);
+
+    return status == 0 ? cluster_boot_revoked_read(&node->boot, runner->identity) : status;
+}
+
 static int make_services(struct rapahub_node *node)
 {
     struct cluster_runner *runner = &node->runner;
@@ -170,7 +181,9 @@ static int make_services(struct rapahub_node *node)
                                                            .name = node->name,
                                                            .node = node->boot.folder.node,
                                                            .boot = node->boot.folder.boot,
-                                                           .session = node->boot.session}};
+                                                           .session = node->boot.session,
+                                                           .identity = runner->identity},
+                                                 .identity = runner->identity};
 
     return cluster_services_create(&parts, &runner->services);
 }
@@ -257,6 +270,8 @@ static int make(struct rapahub_node *node, const struct rapahub_node_options *op
         status = make_base(node);
     if (status == 0)
         status = make_containers(node, options);
+    if (status == 0)
+        status = make_identity(node);
     if (status == 0)
         status = make_services(node);
     if (status == 0)
@@ -415,6 +430,7 @@ void rapahub_node_close(struct rapahub_node *node)
     cluster_router_release(&runner->router);
     cluster_client_router_release(&runner->clients);
     cluster_container_steps_release(&runner->steps);
+    cluster_node_identity_release(&runner->identity);
     cluster_pool_records_release(&runner->pools);
     cluster_buffers_release(&runner->buffers);
     cluster_event_queue_release(&runner->events);

@@ -28,6 +28,7 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     struct cluster_router *router;
     struct cluster_container_steps *steps;
     struct cluster_services *services;
+    struct cluster_node_identity *identity;
     struct cluster_client_router *clients;
     struct cluster_map_reading reading;
     struct cluster_map_watch watch;

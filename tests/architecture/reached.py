@@ -48,6 +48,10 @@ LATER = {
     "cluster_pem_wipe": "the command `node certificate`",
     "cluster_private_key_write": "the command `node certificate`",
     "cluster_uri_role": "the command `node certificate`",
+    "cluster_join_token_judge": "JOIN, by which a node joins",
+    "cluster_join_token_parse": "JOIN, by which a node joins",
+    "cluster_node_identity_changes": "links over a network: certificates are loaded anew",
+    "cluster_node_identity_is_revoked": "links over a network",
 }
 WORD = re.compile(r"[A-Za-z_]\w*")
 DECLARATION = re.compile(r"^[A-Za-z_][^\n;={}#]*?\b\w+\([^;{}]*\)[^;{}=]*;", re.M)

@@ -19,6 +19,7 @@
 #include "cluster/node/disk/folder_lock.h"
 #include "cluster/node/disk/guest_records.h"
 #include "cluster/node/disk/reading_files.h"
+#include "cluster/node/identity/own_identity.h"
 #include "cluster/store/blobs.h"
 #include "cluster/store/copy_file.h"
 #include "hub/base/clock.h"
@@ -115,6 +116,48 @@ static void check_guests(struct checking *checking)
     else
         say(checking, CLUSTER_FOLDER_CHECK_FINE, (struct place){&checking->folder.root, "guests"},
             "%zu guests of this boot of the machine", records.count);
+}
+
+/* ---- certificates ---- */
+
+/* A node with the authority renews what has expired when it starts. */
+static void say_dates(struct checking *checking, const struct cluster_identity_files *files,
+                      const struct cluster_own_identity *own)
+{
+    const struct place at = {&files->tls, CLUSTER_DATA_FOLDER_OWN};
+    uint64_t now_s = hub_clock_wall() / HUB_SECOND;
+
+    if (cluster_certificate_check_dates(own->certificate, now_s) == 0)
+        say(checking, CLUSTER_FOLDER_CHECK_FINE, at, "certificate of node %" PRIu32 "%s",
+            own->name.node, own->ca.key ? ", and the authority" : "");
+    else if (own->ca.key && now_s > own->until_s)
+        say(checking, CLUSTER_FOLDER_CHECK_MENDED, at, "%s: the next start renews it",
+            rapahub_last_error()->text);
+    else
+        say(checking, CLUSTER_FOLDER_CHECK_WRONG, at, "%s", rapahub_last_error()->text);
+}
+
+static void check_certificates(struct checking *checking)
+{
+    const struct cluster_own_identity_owner owner = {checking->folder.store.uuid,
+                                                     checking->folder.node};
+    struct cluster_identity_files files;
+    struct cluster_own_identity own;
+    int r = cluster_identity_files_open(&checking->folder.root, false, &files);
+
+    if (r == 0)
+        r = cluster_own_identity_load(&files, &owner, &own);
+    if (r < 0)
+        say_wrong(checking, &checking->folder.root, CLUSTER_DATA_FOLDER_TLS);
+    else if (r == 0)
+        say_dates(checking, &files, &own);
+    else if (files.ca.path)
+        say(checking, CLUSTER_FOLDER_CHECK_WRONG, (struct place){&files.ca, ""},
+            "an authority was set up in part: rapahub node init %s finishes that",
+            checking->folder.root.path);
+    if (r == 0)
+        cluster_own_identity_fini(&own);
+    cluster_identity_files_close(&files);
 }
 
 /* ---- the log of the map ---- */
@@ -373,6 +416,7 @@ static int check_all(struct checking *checking)
 {
     if (check_identity(checking)) {
         check_guests(checking);
+        check_certificates(checking);
         check_log(checking);
         check_store(checking);
         check_copies(checking);

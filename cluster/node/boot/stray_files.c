@@ -29,14 +29,25 @@ static bool begins(const char *name, const char *with)
 static bool is_in_root(const char *name)
 {
     static const char *const names[] = {
-        "lock",    "node.id",    "node.boot",   "node.store",  "guests",
-        "meta.db", "wal",        "copies",      "blobs",       "pools",
-        "restart", "lost+found", "meta.db-wal", "meta.db-shm", "meta.db-journal"};
+        "lock", "node.id",    "node.boot",   "node.store",  "guests",         "meta.db",
+        "wal",  "copies",     "blobs",       "pools",       "restart",        "ca",
+        "tls",  "lost+found", "meta.db-wal", "meta.db-shm", "meta.db-journal"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return true;
     return false;
+}
+
+static bool is_of_authority(const char *name)
+{
+    return strcmp(name, "ca.key") == 0 || strcmp(name, "ca.pem") == 0;
+}
+
+static bool is_of_node(const char *name)
+{
+    return strcmp(name, "node.key") == 0 || strcmp(name, CLUSTER_DATA_FOLDER_OWN) == 0 ||
+           strcmp(name, "ca.pem") == 0;
 }
 
 static bool is_in_log(const char *name)
@@ -146,20 +157,21 @@ static int list(struct listing *listing)
     return r < 0 ? cluster_files_fail(folder, "", "list it", r) : listing->failure;
 }
 
-static int list_blobs(const struct cluster_data_folder *folder, cluster_stray_files_found *found,
-                      void *user)
+/* A folder that comes only with the first thing in it; `how` says which names are ours. */
+static int list_if_there(const struct cluster_files_folder *parent, const char *name,
+                         const struct listing *how)
 {
-    struct cluster_files_folder blobs;
-    struct listing listing = {&blobs, is_part_of_blobs, is_blob, found, user, 0};
+    struct cluster_files_folder folder;
+    struct listing listing = *how;
     int r;
 
-    if (cluster_files_open_folder(folder->blobs.files, &folder->blobs, "sha256", false, &blobs) <
-        0) {
-        rapahub_clear_error(); /* no module was pushed yet */
+    if (cluster_files_open_folder(parent->files, parent, name, false, &folder) < 0) {
+        rapahub_clear_error();
         return 0;
     }
+    listing.folder = &folder;
     r = list(&listing);
-    cluster_files_close_folder(&blobs);
+    cluster_files_close_folder(&folder);
     return r;
 }
 
@@ -172,9 +184,16 @@ int cluster_stray_files_find(const struct cluster_data_folder *folder,
         {&folder->copies, is_copy, NULL, found, user, 0},
         {&folder->blobs, is_folder_of_blobs, NULL, found, user, 0},
         {&folder->pools, is_folder_of_pool, is_folder_of_container, found, user, 0}};
+    const struct listing blobs = {NULL, is_part_of_blobs, is_blob, found, user, 0};
+    const struct listing authority = {NULL, is_of_authority, NULL, found, user, 0};
+    const struct listing node = {NULL, is_of_node, NULL, found, user, 0};
     int r = 0;
 
     for (size_t i = 0; i < sizeof listings / sizeof *listings && r == 0; i++)
         r = list(&listings[i]);
-    return r == 0 ? list_blobs(folder, found, user) : r;
+    if (r == 0)
+        r = list_if_there(&folder->blobs, "sha256", &blobs);
+    if (r == 0)
+        r = list_if_there(&folder->root, CLUSTER_DATA_FOLDER_CA, &authority);
+    return r == 0 ? list_if_there(&folder->root, CLUSTER_DATA_FOLDER_TLS, &node) : r;
 }

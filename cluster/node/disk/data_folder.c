@@ -34,9 +34,18 @@ static const char *const folder_names[FOLDERS] = {"wal", "copies", "blobs", "poo
 /* Names that may be there before `node.id` is, and those that come only after it. */
 static const char *const first_names[] = {
     CLUSTER_FOLDER_LOCK_NAME, NODE_ID, "node.id.new", "lost+found", ".", "..", NULL};
-static const char *const later_names[] = {
-    NODE_BOOT, NODE_STORE, CLUSTER_DATA_FOLDER_META, "guests", "wal", "copies", "pools", "restart",
-    "blobs",   NULL};
+static const char *const later_names[] = {NODE_BOOT,
+                                          NODE_STORE,
+                                          CLUSTER_DATA_FOLDER_META,
+                                          "guests",
+                                          "wal",
+                                          "copies",
+                                          "pools",
+                                          "restart",
+                                          "blobs",
+                                          CLUSTER_DATA_FOLDER_CA,
+                                          CLUSTER_DATA_FOLDER_TLS,
+                                          NULL};
 
 struct listing {
     bool named; /* it has node.id */

@@ -18,7 +18,10 @@
 
 #define CLUSTER_DATA_FOLDER_UUID  16
 #define CLUSTER_DATA_FOLDER_META  "meta.db"
-#define CLUSTER_DATA_FOLDER_FIRST 1 /* number of a node that is set up alone */
+#define CLUSTER_DATA_FOLDER_CA    "ca"  /* folder of the authority, where the node has it */
+#define CLUSTER_DATA_FOLDER_TLS   "tls" /* folder of the node's certificate, where it has one */
+#define CLUSTER_DATA_FOLDER_OWN   "node.pem" /* the certificate, in that folder */
+#define CLUSTER_DATA_FOLDER_FIRST 1          /* number of a node that is set up alone */
 
 struct cluster_data_folder_options {
     const struct cluster_files *files; /* NULL: the system's */

@@ -69,6 +69,7 @@ enum cluster_disk_job_kind {
     CLUSTER_DISK_COPY_REMOVE,
     CLUSTER_DISK_FOLDER_MAKE,
     CLUSTER_DISK_FOLDER_ASIDE,
+    CLUSTER_DISK_CERTIFICATE,
     CLUSTER_DISK_BLOB_PART,
     CLUSTER_DISK_BLOB_GET,
     CLUSTER_DISK_BLOB_REMOVE
@@ -91,7 +92,7 @@ struct cluster_disk_job {
     struct cluster_disk_result result;
     char text[CLUSTER_DISK_TEXT_MAX];
     size_t room;
-    _Alignas(8) uint8_t memory[]; /* changes of an append, bytes of a part */
+    _Alignas(8) uint8_t memory[]; /* changes of an append, bytes of a part or a certificate */
 };
 
 /* Makes a job with `room` bytes of memory of its own. NULL: no memory, with a diagnosis. */

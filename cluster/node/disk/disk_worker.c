@@ -122,6 +122,19 @@ static int note_seen(struct cluster_disk_worker *worker, uint64_t revision)
     return r;
 }
 
+static int write_certificate(struct cluster_disk_worker *worker, const struct cluster_disk_job *job)
+{
+    const struct cluster_files_folder *root = &worker->folder->root;
+    struct cluster_files_folder tls;
+    int r = cluster_files_open_folder(root->files, root, CLUSTER_DATA_FOLDER_TLS, false, &tls);
+
+    if (r < 0)
+        return r;
+    r = cluster_files_replace(&tls, CLUSTER_DATA_FOLDER_OWN, job->memory, job->room);
+    cluster_files_close_folder(&tls);
+    return r;
+}
+
 static int run_job(struct cluster_disk_worker *worker, struct cluster_disk_job *job,
                    uint64_t now_ns)
 {
@@ -141,6 +154,8 @@ static int run_job(struct cluster_disk_worker *worker, struct cluster_disk_job *
     case CLUSTER_DISK_FOLDER_ASIDE:
         return cluster_container_folders_put_aside(pools, job->of.pool, job->of.container,
                                                    worker->wall_s());
+    case CLUSTER_DISK_CERTIFICATE:
+        return write_certificate(worker, job);
     case CLUSTER_DISK_BLOB_PART:
         return cluster_disk_blobs_part(&worker->blobs, job, now_ns);
     case CLUSTER_DISK_BLOB_GET:

@@ -436,6 +436,19 @@ int cluster_store_thread_folder_aside(struct cluster_store_thread *thread,
     return give_container(thread, CLUSTER_DISK_FOLDER_ASIDE, of, on_done, user);
 }
 
+int cluster_store_thread_certify(struct cluster_store_thread *thread, struct rapahub_bytes pem,
+                                 cluster_disk_on_done *on_done, void *user)
+{
+    int r;
+    struct cluster_disk_job *job = make(thread, CLUSTER_DISK_CERTIFICATE, pem.size, 0, &r);
+
+    if (!job)
+        return r;
+    memcpy(job->memory, pem.data, pem.size);
+    give(thread, job, on_done, user);
+    return 0;
+}
+
 int cluster_store_thread_blob_part(struct cluster_store_thread *thread,
                                    const struct cluster_disk_part *part,
                                    cluster_disk_on_done *on_done, void *user)

@@ -103,6 +103,10 @@ int cluster_store_thread_folder_aside(struct cluster_store_thread *thread,
                                       struct cluster_disk_container of,
                                       cluster_disk_on_done *on_done, void *user);
 
+/* Replaces the node's certificate by this text, which is copied. */
+int cluster_store_thread_certify(struct cluster_store_thread *thread, struct rapahub_bytes pem,
+                                 cluster_disk_on_done *on_done, void *user);
+
 /* A part of a blob of `size` bytes, from `offset` on. At offset 0 a push begins, anew too; the next
  * parts follow each other. RAPAHUB_EINVAL: this one does not. RAPAHUB_EFORMAT: the bytes are not
  * those of the digest. `part` is copied. */

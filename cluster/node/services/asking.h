@@ -6,6 +6,7 @@
 #include "cluster/metastore/marker.h"
 #include "cluster/node/base/event_queue.h"
 #include "cluster/node/disk/store_thread.h"
+#include "cluster/node/identity/node_identity.h"
 #include "cluster/node/services/askers.h"
 #include "cluster/node/services/inspections.h"
 #include "cluster/node/services/lists.h"
@@ -19,6 +20,7 @@ struct cluster_asking { /* all live longer */
     struct cluster_lists lists;
     struct cluster_askers *askers;
     struct cluster_inspections *inspections;
+    struct cluster_node_identity *identity;
     uint32_t pushes; /* open ones, whose files are there, and whose records are not yet */
 };
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <rapahub/error.h>
 
@@ -131,3 +132,14 @@ char *cluster_document_end(struct cluster_document *document)
 }
 
 #endif
+
+void cluster_document_time(struct json_t *object, const char *key, uint64_t seconds)
+{
+    time_t time = (time_t)seconds;
+    char text[32] = "?";
+    struct tm parts;
+
+    if (gmtime_r(&time, &parts))
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    cluster_document_text(object, key, rapahub_string_of(text));
+}

@@ -24,6 +24,9 @@ void cluster_document_count(struct json_t *object, const char *key, uint64_t cou
 void cluster_document_number(struct json_t *object, const char *key, uint64_t number);
 void cluster_document_status(struct json_t *object, const char *key, int status);
 
+/* Adds a time in seconds since 1970, as "2026-11-27T09:00:00Z". */
+void cluster_document_time(struct json_t *object, const char *key, uint64_t seconds);
+
 /* Add a list to an object, and an object to a list. */
 struct json_t *cluster_document_list(struct json_t *object, const char *key);
 struct json_t *cluster_document_item(struct json_t *list);

@@ -58,6 +58,41 @@ static uint32_t count_serving(const struct cluster_dispatch *parts, uint64_t poo
     return count;
 }
 
+static void add_digest(struct json_t *object, const char *key,
+                       const uint8_t bytes[CLUSTER_RECORD_DIGEST])
+{
+    char text[2 * CLUSTER_RECORD_DIGEST + 1];
+
+    for (size_t i = 0; i < CLUSTER_RECORD_DIGEST; i++)
+        snprintf(&text[2 * i], 3, "%02x", bytes[i]);
+    cluster_document_text(object, key, rapahub_string_of(text));
+}
+
+/* A node of one machine needs none: that is no fault. */
+static void add_identity(const struct cluster_node_identity *identity, struct json_t *object)
+{
+    const struct cluster_own_identity *own = cluster_node_identity_own(identity);
+    char uri[CLUSTER_URI_SIZE_MAX], serial[CLUSTER_CERTIFICATE_SERIAL_TEXT];
+    uint8_t digest[CLUSTER_RECORD_DIGEST];
+
+    if (!own) {
+        if (rapahub_last_error()->code != RAPAHUB_ESTATE)
+            cluster_document_text(object, "identity_fault",
+                                  rapahub_string_of(rapahub_last_error()->text));
+        rapahub_clear_error();
+        return;
+    }
+    if (cluster_uri_print(&own->name, uri) > 0)
+        cluster_document_text(object, "identity", rapahub_string_of(uri));
+    cluster_certificate_serial_text(own->serial.bytes, own->serial.size, serial);
+    cluster_document_text(object, "certificate", rapahub_string_of(serial));
+    cluster_document_time(object, "certificate_expires", own->until_s);
+    if (cluster_certificate_digest(own->anchors[0], digest) == 0)
+        add_digest(object, "ca_hash", digest);
+    cluster_document_text(object, "authority",
+                          rapahub_string_of(own->ca.key ? "here" : "elsewhere"));
+}
+
 char *cluster_lists_status(const struct cluster_lists *lists)
 {
     const struct cluster_dispatch *parts = parts_of(lists);
@@ -75,6 +110,7 @@ char *cluster_lists_status(const struct cluster_lists *lists)
         cluster_document_count(document.root, "shared_memory_clients", lists->clients->shared);
         cluster_document_count(document.root, "shared_memory_refused", lists->clients->unshared);
     }
+    add_identity(lists->identity, document.root);
     return cluster_document_end(&document);
 }
 
@@ -271,18 +307,14 @@ char *cluster_lists_operation(const struct cluster_lists *lists, uint64_t number
 
 static void add_module(const struct cluster_record_module *module, struct json_t *object)
 {
-    char digest[2 * CLUSTER_RECORD_DIGEST + 1];
-    const uint8_t *bytes = module->digest.data;
     struct cluster_list methods = module->methods;
     struct cluster_record_method method;
     struct json_t *list;
 
-    for (size_t i = 0; i < CLUSTER_RECORD_DIGEST; i++)
-        snprintf(&digest[2 * i], 3, "%02x", bytes[i]);
     cluster_document_text(object, "name", module->name);
     cluster_document_text(object, "version", module->version);
     cluster_document_text(object, "machine", module->machine);
-    cluster_document_text(object, "sha256", rapahub_string_of(digest));
+    add_digest(object, "sha256", module->digest.data);
     cluster_document_count(object, "size", module->size);
     list = cluster_document_list(object, "methods");
     while (cluster_record_next_method(&methods, &method))

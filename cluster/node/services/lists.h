@@ -13,6 +13,7 @@
 #include "cluster/metastore/metastore.h"
 #include "cluster/node/base/client_counts.h"
 #include "cluster/node/base/pool_records.h"
+#include "cluster/node/identity/node_identity.h"
 
 struct cluster_lists { /* their sources; all live longer */
     const struct cluster_core *core;
@@ -21,6 +22,7 @@ struct cluster_lists { /* their sources; all live longer */
     uint32_t node, boot;
     uint64_t session;
     const struct cluster_client_counts *clients; /* NULL: there are none yet, or none any more */
+    const struct cluster_node_identity *identity;
 };
 
 /* Each returns a text to be freed; NULL with a diagnosis: RAPAHUB_ENOPOOL, RAPAHUB_ENOENT: there is

@@ -9,9 +9,11 @@
 #include <rapahub/route.h>
 
 #include "cluster/node/services/asking.h"
+#include "cluster/node/services/certificate_orders.h"
 #include "cluster/node/services/module_orders.h"
 #include "cluster/node/services/node_inquiries.h"
 #include "cluster/node/services/pool_orders.h"
+#include "cluster/node/services/token_orders.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 #include "hub/wire/postcard.h"
@@ -170,22 +172,82 @@ static int take_unpush(struct cluster_asking *asking, struct cluster_asker *aske
                                   : cluster_module_orders_remove(asking, asker, name, version);
 }
 
+static int take_certificate(struct cluster_asking *asking, struct cluster_asker *asker,
+                            struct hub_reader *arguments)
+{
+    struct cluster_certificate_orders_client client = {
+        hub_postcard_read_string(arguments), {NULL, 0}, {NULL, 0}};
+
+    client.role = hub_postcard_read_string(arguments);
+    client.name = hub_postcard_read_string(arguments);
+    return arguments->failure < 0 ? arguments->failure
+                                  : cluster_certificate_orders_sign(asking, asker, &client);
+}
+
+static int take_revoke(struct cluster_asking *asking, struct cluster_asker *asker,
+                       struct hub_reader *arguments)
+{
+    struct rapahub_string serial = hub_postcard_read_string(arguments);
+
+    return arguments->failure < 0 ? arguments->failure
+                                  : cluster_certificate_orders_revoke(asking, asker, serial);
+}
+
+static int take_revoked(struct cluster_asking *asking, struct cluster_asker *asker,
+                        struct hub_reader *arguments)
+{
+    (void)arguments;
+    return cluster_certificate_orders_revoked(asking, asker);
+}
+
+static int take_token(struct cluster_asking *asking, struct cluster_asker *asker,
+                      struct hub_reader *arguments)
+{
+    uint64_t ttl_ns = hub_postcard_read_unsigned(arguments, 64);
+    uint32_t uses = (uint32_t)hub_postcard_read_unsigned(arguments, 32);
+
+    return arguments->failure < 0 ? arguments->failure
+                                  : cluster_token_orders_create(asking, asker, ttl_ns, uses);
+}
+
+static int take_tokens(struct cluster_asking *asking, struct cluster_asker *asker,
+                       struct hub_reader *arguments)
+{
+    (void)arguments;
+    return cluster_token_orders_list(asking, asker);
+}
+
+static int take_token_revoke(struct cluster_asking *asking, struct cluster_asker *asker,
+                             struct hub_reader *arguments)
+{
+    struct rapahub_string id = hub_postcard_read_string(arguments);
+
+    return arguments->failure < 0 ? arguments->failure
+                                  : cluster_token_orders_revoke(asking, asker, id);
+}
+
 /* Each method, in its canonical form, and the least role that may ask it. */
-#define METHODS(X)                                               \
-    X("status() -> string", VIEWER, take_status)                 \
-    X("nodes() -> string", VIEWER, take_nodes)                   \
-    X("pools() -> string", VIEWER, take_pools)                   \
-    X("pool(string) -> string", VIEWER, take_pool)               \
-    X("pool_id(string) -> u64", VIEWER, take_pool_id)            \
-    X("operations() -> string", VIEWER, take_operations)         \
-    X("operation(u64) -> string", VIEWER, take_operation)        \
-    X("modules() -> string", VIEWER, take_modules)               \
-    X("wait(u64, u64) -> string", VIEWER, take_wait)             \
-    X("release(string, u32) -> u64", OPERATOR, take_release)     \
-    X("apply(bytes, bool) -> u64", ADMIN, take_apply)            \
-    X("remove(string) -> u64", ADMIN, take_remove)               \
-    X("push(string, u64, u64, bytes) -> bool", ADMIN, take_push) \
-    X("unpush(string, string) -> void", ADMIN, take_unpush)
+#define METHODS(X)                                                              \
+    X("status() -> string", VIEWER, take_status)                                \
+    X("nodes() -> string", VIEWER, take_nodes)                                  \
+    X("pools() -> string", VIEWER, take_pools)                                  \
+    X("pool(string) -> string", VIEWER, take_pool)                              \
+    X("pool_id(string) -> u64", VIEWER, take_pool_id)                           \
+    X("operations() -> string", VIEWER, take_operations)                        \
+    X("operation(u64) -> string", VIEWER, take_operation)                       \
+    X("modules() -> string", VIEWER, take_modules)                              \
+    X("wait(u64, u64) -> string", VIEWER, take_wait)                            \
+    X("release(string, u32) -> u64", OPERATOR, take_release)                    \
+    X("apply(bytes, bool) -> u64", ADMIN, take_apply)                           \
+    X("remove(string) -> u64", ADMIN, take_remove)                              \
+    X("push(string, u64, u64, bytes) -> bool", ADMIN, take_push)                \
+    X("unpush(string, string) -> void", ADMIN, take_unpush)                     \
+    X("tokens() -> string", VIEWER, take_tokens)                                \
+    X("revoked() -> string", VIEWER, take_revoked)                              \
+    X("certificate(string, string, string) -> string", ADMIN, take_certificate) \
+    X("revoke(string) -> void", ADMIN, take_revoke)                             \
+    X("token(u64, u32) -> string", ADMIN, take_token)                           \
+    X("token_revoke(string) -> void", ADMIN, take_token_revoke)
 
 static const struct method {
     const char *signature;
@@ -286,7 +348,7 @@ int cluster_services_fd(const struct cluster_services *services)
 uint64_t cluster_services_step(struct cluster_services *services, uint64_t now_ns, bool readable)
 {
     struct cluster_asker *asker;
-    uint64_t next = HUB_NEVER;
+    uint64_t next = HUB_NEVER, renew_ns;
 
     if (readable)
         cluster_inspections_step(services->asking.inspections);
@@ -296,7 +358,8 @@ uint64_t cluster_services_step(struct cluster_services *services, uint64_t now_n
                             "the operation goes on");
         next = HUB_NEVER;
     }
-    return next;
+    renew_ns = cluster_node_identity_step(services->asking.identity, now_ns);
+    return renew_ns < next ? renew_ns : next;
 }
 
 /* ---- asked by the host ---- */
@@ -354,6 +417,7 @@ int cluster_services_create(const struct cluster_services_parts *parts,
                                                .disk = parts->disk,
                                                .store = parts->store,
                                                .marker = parts->marker,
+                                               .identity = parts->identity,
                                                .lists = parts->lists};
     status = cluster_askers_create(ASKERS_MAX, &services->asking.askers);
     if (status == 0)

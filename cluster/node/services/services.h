@@ -23,6 +23,7 @@ struct cluster_services_parts { /* all live longer */
     struct cluster_metastore *store;
     struct cluster_marker *marker;
     struct cluster_lists lists;
+    struct cluster_node_identity *identity; /* also that of `lists` */
 };
 
 /* Makes the services, and their container in the host. */

@@ -11,7 +11,9 @@
 #include <rapahub/log.h>
 
 #include "cluster/base/ids.h"
+#include "cluster/identity/ca.h"
 #include "cluster/node/boot/folder_check.h"
+#include "cluster/node/boot/node_init.h"
 #include "cluster/node/disk/store_thread.h"
 #include "hub/base/clock.h"
 #include "tests/store/boot_stage.h"
@@ -348,6 +350,51 @@ static void a_folder_of_a_node_that_runs_is_not_looked_at(void **state)
     assert_finding(&other, CLUSTER_FOLDER_CHECK_WRONG, "'letter.txt'");
 }
 
+static void init(const struct folder_stage *stage, uint64_t now_s)
+{
+    const struct cluster_boot_options options = boot_stage_options(stage);
+    struct cluster_node_init made;
+
+    assert_int_equal(cluster_node_init_run(&options, now_s, &made), 0);
+}
+
+/* r[verify cluster.fsck] */
+static void certificates_are_looked_at(void **state)
+{
+    const struct folder_stage *stage = *state;
+    struct findings findings;
+    char path[FOLDER_STAGE_PATH_MAX + 32];
+
+    init(stage, hub_clock_wall() / HUB_SECOND);
+    assert_int_equal(check(stage, &findings), 0);
+    assert_non_null(
+        strstr(findings.text, "tls/node.pem: certificate of node 1, and the authority"));
+    snprintf(path, sizeof path, "%s/ca/ca.key", stage->path);
+    assert_int_equal(chmod(path, 0604), 0);
+    assert_finding(stage, CLUSTER_FOLDER_CHECK_WRONG, "ca/ca.key: others may use this key");
+    assert_int_equal(chmod(path, 0600), 0);
+    folder_stage_write(stage, "tls/letter.txt", "x", 1);
+    assert_finding(stage, CLUSTER_FOLDER_CHECK_STRAY, "tls/letter.txt: ");
+    folder_stage_remove(stage, "tls/letter.txt");
+    folder_stage_write(stage, "ca/letter.txt", "x", 1);
+    assert_finding(stage, CLUSTER_FOLDER_CHECK_STRAY, "ca/letter.txt: ");
+    folder_stage_remove(stage, "ca/letter.txt");
+    folder_stage_remove(stage, "tls/ca.pem");
+    assert_finding(stage, CLUSTER_FOLDER_CHECK_WRONG, "rapahub node init ");
+}
+
+/* r[verify cluster.fsck] */
+static void a_certificate_that_has_expired_is_told(void **state)
+{
+    const struct folder_stage *stage = *state;
+    uint64_t now_s = hub_clock_wall() / HUB_SECOND;
+
+    init(stage, now_s - CLUSTER_CA_PEER_S - 60);
+    assert_finding(stage, CLUSTER_FOLDER_CHECK_MENDED, "the next start renews it");
+    folder_stage_remove(stage, "ca/ca.pem");
+    assert_finding(stage, CLUSTER_FOLDER_CHECK_WRONG, "the certificate expired at ");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -362,6 +409,8 @@ int main(void)
         TEST(a_metastore_from_the_future_is_named),
         TEST(log_and_metastore_are_compared),
         TEST(a_folder_of_a_node_that_runs_is_not_looked_at),
+        TEST(certificates_are_looked_at),
+        TEST(a_certificate_that_has_expired_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
