@@ -13,9 +13,9 @@
 #include "cluster/link/credit.h"
 #include "cluster/link/parts.h"
 #include "cluster/link/send_queue.h"
+#include "cluster/link/silence.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
-#include "hub/base/received.h"
 
 #define READ_FIRST (16u * 1024) /* bytes that are read at once, or as many as a frame has */
 
@@ -27,7 +27,7 @@ struct received {
 };
 
 struct cluster_connection {
-    int fd;
+    struct cluster_transport transport;
     struct cluster_connection_options options;
     const struct cluster_connection_hooks *hooks;
     void *user;
@@ -35,32 +35,44 @@ struct cluster_connection {
     struct cluster_parts parts;
     struct cluster_send_queue out;
     struct cluster_credit credit;
-    uint64_t heard_ns; /* bytes came last */
-    bool asked;        /* it was silent, and a PING was sent */
-    bool later;        /* the next frame was left for later */
-    bool overfull;     /* it let too many frames wait */
-    bool has_fds;      /* that came, and were not taken */
+    struct cluster_silence silence;
+    bool later;    /* the next frame was left for later */
+    bool overfull; /* it let too many frames wait */
+    bool blocked;  /* bytes wait that the transport did not take */
+    bool has_fds;  /* that came, and were not taken */
     int fds[CLUSTER_SEND_QUEUE_FDS];
 };
+
+/* The other side sees the end now, see hub/base/closer.h. */
+static void end_transport(struct cluster_transport *transport, struct hub_closer *closer)
+{
+    transport->table->release(transport->self);
+    (void)shutdown(transport->fd, SHUT_RDWR);
+    hub_closer_give_end(closer, &transport->fd);
+}
 
 int cluster_connection_create(int fd, const struct cluster_connection_options *options,
                               const struct cluster_connection_hooks *hooks, void *user,
                               struct cluster_connection **out)
 {
     struct cluster_connection *connection = calloc(1, sizeof *connection);
+    struct cluster_transport transport = {options->transport, options->session, fd};
 
+    if (!transport.table)
+        transport.table = &cluster_transport_socket;
     if (!connection) {
-        hub_closer_give_end(options->closer, &fd);
+        end_transport(&transport, options->closer);
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a connection");
     }
-    connection->fd = fd;
+    connection->transport = transport;
     connection->options = *options;
     connection->hooks = hooks;
     connection->user = user;
     connection->parts.most = options->body_max;
     connection->parts.budget = options->budget;
     cluster_credit_init(&connection->credit, CLUSTER_CONNECTION_CREDIT);
-    connection->heard_ns = hub_clock_now();
+    connection->silence = (struct cluster_silence){
+        .ask_ns = options->ping_ns, .end_ns = options->silent_ns, .heard_ns = hub_clock_now()};
     *out = connection;
     return 0;
 }
@@ -72,9 +84,7 @@ void cluster_connection_release(struct cluster_connection **connection)
     *connection = NULL;
     if (!gone)
         return;
-    (void)shutdown(gone->fd,
-                   SHUT_RDWR); /* the other side sees the end now, see hub/base/closer.h */
-    hub_closer_give_end(gone->options.closer, &gone->fd);
+    end_transport(&gone->transport, gone->options.closer);
     for (unsigned i = 0; gone->has_fds && i < CLUSTER_SEND_QUEUE_FDS; i++)
         hub_closer_give(gone->options.closer, &gone->fds[i]);
     free(gone->in.data);
@@ -85,12 +95,7 @@ void cluster_connection_release(struct cluster_connection **connection)
 
 int cluster_connection_fd(const struct cluster_connection *connection)
 {
-    return connection->fd;
-}
-
-uint64_t cluster_connection_silent_since(const struct cluster_connection *connection)
-{
-    return connection->heard_ns;
+    return connection->transport.fd;
 }
 
 bool cluster_connection_waits(const struct cluster_connection *connection)
@@ -104,16 +109,18 @@ short cluster_connection_events(const struct cluster_connection *connection)
 
     if (connection->later && waits)
         return POLLOUT;
-    return (short)(POLLIN | (waits ? POLLOUT : 0));
+    return connection->transport.table->events(connection->transport.self, waits);
 }
 
 uint64_t cluster_connection_due(const struct cluster_connection *connection)
 {
-    if (connection->later && !cluster_connection_waits(connection))
-        return 0;
-    if (connection->options.ping_ns == 0 || connection->asked)
-        return HUB_NEVER;
-    return connection->heard_ns + connection->options.ping_ns;
+    const struct cluster_transport *transport = &connection->transport;
+    uint64_t silence = cluster_silence_due(&connection->silence), due;
+
+    if (connection->later)
+        return cluster_connection_waits(connection) ? HUB_NEVER : 0;
+    due = transport->table->due(transport->self);
+    return due < silence ? due : silence;
 }
 
 /* ---- out ---- */
@@ -231,8 +238,14 @@ int cluster_connection_put_descriptors(struct cluster_connection *connection,
 
 int cluster_connection_flush(struct cluster_connection *connection)
 {
-    return connection->overfull ? refuse_overfull()
-                                : cluster_send_queue_flush(&connection->out, connection->fd);
+    int r = connection->overfull
+                ? refuse_overfull()
+                : cluster_send_queue_flush(&connection->out, &connection->transport);
+
+    if (r > 0 && connection->blocked)
+        cluster_silence_moved(&connection->silence, hub_clock_now());
+    connection->blocked = cluster_connection_waits(connection);
+    return r < 0 ? r : 0;
 }
 
 /* ---- in ---- */
@@ -277,24 +290,21 @@ static int fill(struct cluster_connection *connection, uint64_t now_ns)
 {
     struct received *in = &connection->in;
     struct hub_received received;
-    ssize_t n;
+    int n;
 
     if (!reserve(in))
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a frame");
     received.bytes = in->data + in->size;
     received.room = in->capacity - in->size;
-    n = hub_received_take(connection->fd, &received);
-    if (n == -EAGAIN)
-        return 0;
-    if (n == 0 || n == -ECONNRESET || n == -EPIPE)
-        return rapahub_fail(RAPAHUB_ECLOSED, "", "the other side hung up");
-    if (n < 0)
-        return rapahub_fail((int)n, "", "cannot read from a socket");
+    received.fds_count = 0;
+    n = connection->transport.table->receive(connection->transport.self, connection->transport.fd,
+                                             &received);
+    if (n <= 0)
+        return n;
     keep_descriptors(connection, &received);
     in->size += (size_t)n;
-    connection->heard_ns = now_ns;
-    connection->asked = false;
-    return (int)n;
+    cluster_silence_heard(&connection->silence, now_ns);
+    return n;
 }
 
 bool cluster_connection_take_descriptors(struct cluster_connection *connection, int out[2])
@@ -445,15 +455,25 @@ static int take_all(struct cluster_connection *connection)
     return r;
 }
 
-/* r[impl cluster.link.alive] */
-static int ask_silent(struct cluster_connection *connection, uint64_t now_ns)
+/* A side that is not read from may be silent. */
+static int look_at_silence(struct cluster_connection *connection, uint64_t now_ns)
 {
-    if (connection->options.ping_ns == 0 || connection->asked ||
-        now_ns < connection->heard_ns + connection->options.ping_ns)
+    const uint64_t most_ns = connection->options.silent_ns;
+
+    if (connection->later)
         return 0;
-    connection->asked = true;
-    return cluster_connection_put(connection, &(struct cluster_frame){.type = CLUSTER_FRAME_PING},
-                                  &(struct cluster_body){0});
+    switch (cluster_silence_step(&connection->silence, now_ns)) {
+    case CLUSTER_SILENCE_ASK:
+        return cluster_connection_put(connection,
+                                      &(struct cluster_frame){.type = CLUSTER_FRAME_PING},
+                                      &(struct cluster_body){0});
+    case CLUSTER_SILENCE_END:
+        return rapahub_fail(RAPAHUB_ETIMEDOUT, "cluster.link.silent",
+                            "nothing has come from the other side for %d s",
+                            (int)(most_ns / HUB_SECOND));
+    default:
+        return 0;
+    }
 }
 
 /* Bytes that came before the other side hung up are handed up, though nothing can be written. */
@@ -469,6 +489,6 @@ int cluster_connection_dispatch(struct cluster_connection *connection, uint64_t 
     if (r > 0)
         r = take_all(connection);
     if (r == 0)
-        r = written < 0 ? written : ask_silent(connection, now_ns);
+        r = written < 0 ? written : look_at_silence(connection, now_ns);
     return r < 0 ? r : cluster_connection_flush(connection);
 }

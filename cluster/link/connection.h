@@ -17,6 +17,7 @@
 
 #include <rapahub/value.h>
 
+#include "cluster/link/transport.h"
 #include "cluster/wire/body.h"
 #include "cluster/wire/frame.h"
 #include "hub/base/budget.h"
@@ -43,13 +44,16 @@ struct cluster_connection_hooks {
 struct cluster_connection_options {
     size_t body_max;           /* bytes of a body that comes in parts */
     uint64_t ping_ns;          /* after such a silence the other side is asked; 0: never */
+    uint64_t silent_ns;        /* after such a silence the connection ends; 0: never */
     struct hub_budget *budget; /* of the memory for bodies in parts; NULL: no bound but body_max */
     struct hub_closer *closer; /* both live longer */
     bool descriptors;          /* two may come with a frame, and are kept for the frame hook */
+    const struct cluster_transport_table *transport; /* NULL: the socket itself */
+    void *session;                                   /* of the transport */
 };
 
-/* Makes a connection of a socket, non-blocking, which it owns from here on, also after a failure.
- * -ENOMEM. */
+/* Makes a connection of a socket, non-blocking, and of the session, which it owns from here on,
+ * also after a failure. -ENOMEM. */
 int cluster_connection_create(int fd, const struct cluster_connection_options *options,
                               const struct cluster_connection_hooks *hooks, void *user,
                               struct cluster_connection **out);
@@ -66,7 +70,8 @@ uint64_t cluster_connection_due(const struct cluster_connection *connection);
 
 /* Reads and hands up what has come, up to a bound, and writes what waits. A failure ends the
  * connection, with the rule that was broken in the diagnosis: RAPAHUB_EPROTOCOL, RAPAHUB_EFORMAT,
- * -ENOMEM; RAPAHUB_ECLOSED: the other side hung up; what the hook returned. */
+ * -ENOMEM; RAPAHUB_ECLOSED: the other side hung up; -ETIMEDOUT: it is silent; those of the
+ * transport; what the hook returned. */
 int cluster_connection_dispatch(struct cluster_connection *connection, uint64_t now_ns);
 
 /* Writes what waits, as far as the socket takes it. The same failures. */
@@ -90,8 +95,5 @@ int cluster_connection_put_descriptors(struct cluster_connection *connection,
 
 /* Gives out the two descriptors that came last. False: there are none. */
 bool cluster_connection_take_descriptors(struct cluster_connection *connection, int out[2]);
-
-/* Returns since when nothing has come; monotonic. */
-uint64_t cluster_connection_silent_since(const struct cluster_connection *connection);
 
 #endif

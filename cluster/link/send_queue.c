@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/link/send_queue.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <rapahub/error.h>
@@ -117,53 +115,36 @@ static void pass_frames(struct cluster_send_queue *queue)
         cluster_send_queue_fini(queue);
 }
 
-/* The descriptors are gone with the first byte that the socket takes. */
-static ssize_t write_with_fds(struct cluster_send_queue *queue, int fd, struct iovec part)
+/* The descriptors are gone with the first byte that the transport takes. */
+static ssize_t write_some(struct cluster_send_queue *queue,
+                          const struct cluster_transport *transport)
 {
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof queue->fds)];
-    } control = {.header = {CMSG_LEN(sizeof queue->fds), SOL_SOCKET, SCM_RIGHTS}};
-    const struct msghdr message = {.msg_iov = &part,
-                                   .msg_iovlen = 1,
-                                   .msg_control = &control,
-                                   .msg_controllen = sizeof control.bytes};
+    size_t size = queue->size - queue->next;
+    bool with = queue->has_fds && queue->next == queue->fds_at;
     ssize_t n;
 
-    memcpy(CMSG_DATA(&control.header), queue->fds, sizeof queue->fds);
-    n = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (n > 0)
+    if (queue->has_fds && !with)
+        size = queue->fds_at - queue->next;
+    n = transport->table->send(transport->self, transport->fd, queue->data + queue->next, size,
+                               with ? queue->fds : NULL);
+    if (with && n > 0)
         close_fds(queue);
     return n;
 }
 
-static ssize_t write_some(struct cluster_send_queue *queue, int fd)
+int cluster_send_queue_flush(struct cluster_send_queue *queue,
+                             const struct cluster_transport *transport)
 {
-    struct iovec part = {queue->data + queue->next, queue->size - queue->next};
+    int wrote = 0;
 
-    if (queue->has_fds && queue->next == queue->fds_at)
-        return write_with_fds(queue, fd, part);
-    if (queue->has_fds)
-        part.iov_len = queue->fds_at - queue->next;
-    return send(fd, part.iov_base, part.iov_len, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-int cluster_send_queue_flush(struct cluster_send_queue *queue, int fd)
-{
     while (!cluster_send_queue_is_empty(queue)) {
-        ssize_t n = write_some(queue, fd);
+        ssize_t n = write_some(queue, transport);
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 &&
-            (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS))
-            return 0;
-        if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
-            return rapahub_fail(RAPAHUB_ECLOSED, "", "the other side hung up");
-        if (n < 0)
-            return rapahub_fail(-errno, "", "cannot write to a socket");
+        if (n <= 0)
+            return n < 0 ? (int)n : wrote;
+        wrote = 1;
         queue->next += (size_t)n;
         pass_frames(queue);
     }
-    return 0;
+    return wrote;
 }

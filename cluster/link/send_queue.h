@@ -10,9 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cluster/link/transport.h"
 #include "cluster/wire/frame.h"
 
-#define CLUSTER_SEND_QUEUE_FDS 2
+#define CLUSTER_SEND_QUEUE_FDS CLUSTER_TRANSPORT_FDS
 
 struct cluster_send_queue {
     uint8_t *data;
@@ -45,7 +46,8 @@ void cluster_send_queue_detach(struct cluster_send_queue *queue);
 
 bool cluster_send_queue_is_empty(const struct cluster_send_queue *queue);
 
-/* Writes what the socket takes. RAPAHUB_ECLOSED: the other side has hung up; -errno. */
-int cluster_send_queue_flush(struct cluster_send_queue *queue, int fd);
+/* Writes what the transport takes. Returns 1 if that was anything, else 0, or its failure. */
+int cluster_send_queue_flush(struct cluster_send_queue *queue,
+                             const struct cluster_transport *transport);
 
 #endif

@@ -17,7 +17,6 @@ LATER = {
     "cluster_metastore_backup": "the command `backup`",
     "cluster_metastore_compact": "of an end that does not forget by itself, as SQLite's does",
     "cluster_metastore_peek": "reads while the store of several nodes is away",
-    "cluster_connection_silent_since": "PING of a link that is not of this machine",
     "cluster_clients_broken": "the figures of a node",
     "cluster_keyring_create": "datagrams of several nodes",
     "cluster_keyring_install": "datagrams of several nodes",

@@ -35,6 +35,7 @@ struct ends {
     struct end one, other;
     int raw; /* the other end, where it is no connection; else -1 */
     bool descriptors;
+    uint64_t silent_ns;
 };
 
 static uint64_t sum_of(struct rapahub_bytes bytes)
@@ -78,6 +79,7 @@ ENDS void open_end(struct ends *ends, struct end *end, int fd, struct hub_budget
 {
     const struct cluster_connection_options options = {.body_max = ENDS_BODY_MAX,
                                                        .ping_ns = HUB_SECOND,
+                                                       .silent_ns = ends->silent_ns,
                                                        .budget = budget,
                                                        .closer = ends->closer,
                                                        .descriptors = ends->descriptors};

@@ -175,15 +175,33 @@ static void a_silent_side_is_asked_once_and_answers(void **state)
     then = cluster_connection_due(ends.one.connection);
     assert_int_equal(cluster_connection_dispatch(ends.one.connection, then - 1), 0);
     assert_int_equal(dispatch(&ends.other), 0);
-    assert_true(cluster_connection_silent_since(ends.other.connection) < then - HUB_SECOND / 2);
+    assert_true(cluster_connection_due(ends.other.connection) < then + HUB_SECOND / 2);
     assert_int_equal(cluster_connection_dispatch(ends.one.connection, then), 0);
     assert_int_equal(cluster_connection_due(ends.one.connection), HUB_NEVER);
     assert_int_equal(cluster_connection_dispatch(ends.other.connection, then + 5), 0);
-    assert_int_equal(cluster_connection_silent_since(ends.other.connection), then + 5);
+    assert_int_equal(cluster_connection_due(ends.other.connection), then + 5 + HUB_SECOND);
     assert_int_equal(cluster_connection_dispatch(ends.one.connection, then + 9), 0);
-    assert_int_equal(cluster_connection_silent_since(ends.one.connection), then + 9);
     assert_int_equal(cluster_connection_due(ends.one.connection), then + 9 + HUB_SECOND);
     assert_int_equal(ends.one.frames + ends.other.frames, 0);
+    close_ends(&ends);
+}
+
+/* r[verify cluster.link.silent] */
+static void a_side_that_stays_silent_is_given_up(void **state)
+{
+    struct ends ends = {.raw = -1, .silent_ns = 5 * HUB_SECOND};
+    uint64_t then;
+
+    (void)state;
+    open_both(&ends, true);
+    then = cluster_connection_due(ends.one.connection);
+    assert_int_equal(cluster_connection_dispatch(ends.one.connection, then), 0);
+    assert_int_equal(cluster_connection_due(ends.one.connection), then + 4 * HUB_SECOND);
+    assert_int_equal(cluster_connection_dispatch(ends.one.connection, then + 4 * HUB_SECOND - 1),
+                     0);
+    assert_int_equal(cluster_connection_dispatch(ends.one.connection, then + 4 * HUB_SECOND),
+                     RAPAHUB_ETIMEDOUT);
+    assert_string_equal(rapahub_last_error()->rule, "cluster.link.silent");
     close_ends(&ends);
 }
 
@@ -419,6 +437,7 @@ int main(void)
         cmocka_unit_test(without_credit_a_call_is_not_taken_and_then_it_is),
         cmocka_unit_test(a_frame_that_needs_no_credit_is_taken_without),
         cmocka_unit_test(a_silent_side_is_asked_once_and_answers),
+        cmocka_unit_test(a_side_that_stays_silent_is_given_up),
         cmocka_unit_test(a_frame_that_is_left_comes_again),
         cmocka_unit_test(the_failure_of_the_hook_ends_the_connection),
         cmocka_unit_test(a_hang_up_is_told_after_what_came_before_it),
