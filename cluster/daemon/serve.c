@@ -150,6 +150,7 @@ static int open_node(struct serving *serving)
                                                  .name = settings->name,
                                                  .run = settings->run,
                                                  .group = settings->group,
+                                                 .listen = settings->listen,
                                                  .guests_max = settings->guests,
                                                  .lock_fd = serving->options->ties.lock};
 

@@ -7,6 +7,7 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/link/host_port.h"
 #include "host/config/suggest.h"
 #include "host/config/units.h"
 #include "host/socket/role.h"
@@ -31,6 +32,8 @@ const struct daemon_settings_key daemon_settings_keys[DAEMON_SETTINGS_KEYS + 1] 
     KEY("group", GROUP_ROLE, group, "GROUP[:ROLE]",
         "whose members may use the sockets, as viewer, operator or admin (none; as viewer)",
         .second = AT(members)),
+    KEY("listen", ADDRESSES, listen, "HOST:PORT[,...]",
+        "where clients with a certificate may come over the network, HOST in numbers or * (none)"),
     KEY("stop_timeout", SPAN, stop_timeout_ns, "DUR",
         "the longest an end in order may take; then all is ended at once", .fallback = "60s"),
     KEY("log.level", LEVEL, level, "LEVEL", "error, warn, info or debug", .fallback = "info"),
@@ -58,6 +61,7 @@ static const char *const examples[] = {
     [DAEMON_SETTINGS_FOLDER] = "a folder",
     [DAEMON_SETTINGS_NAME] = "a name of at most 63 letters, digits, '-', '_' and '.'",
     [DAEMON_SETTINGS_GROUP_ROLE] = "GROUP, GROUP:viewer, GROUP:operator or GROUP:admin",
+    [DAEMON_SETTINGS_ADDRESSES] = "HOST:PORT, as 192.0.2.7:9413 or *:9413, or several with commas",
     [DAEMON_SETTINGS_SPAN] = "a duration, as 30s",
     [DAEMON_SETTINGS_BUDGET] = "a budget, as 5/60s",
     [DAEMON_SETTINGS_COUNT] = "a whole number",
@@ -80,6 +84,22 @@ static bool parse_name(const char *text)
 
     return size > 0 && size < 64 && text[0] != '.' && text[0] != '-' &&
            strspn(text, allowed) == size;
+}
+
+static bool parse_addresses(const char *text)
+{
+    struct cluster_host_port_address address;
+    struct cluster_host_port where;
+    int r;
+
+    if (!text[0])
+        return false;
+    while ((r = cluster_host_port_next(&text, &where)) > 0)
+        if (!cluster_host_port_in_numbers(&where, &address))
+            return false;
+    if (r < 0)
+        rapahub_clear_error();
+    return r == 0;
 }
 
 static bool parse_group(const char *text, struct daemon_settings_group *out)
@@ -148,7 +168,7 @@ static bool parse(const struct daemon_settings_key *key, const char *text,
                   struct daemon_settings *settings)
 {
     char *to = (char *)settings + key->offset, *second = (char *)settings + key->second;
-    bool is_text = key->type <= DAEMON_SETTINGS_GROUP_ROLE;
+    bool is_text = key->type <= DAEMON_SETTINGS_ADDRESSES;
 
     if (key->type == DAEMON_SETTINGS_LEVEL)
         return parse_level(text, (void *)to);
@@ -156,6 +176,7 @@ static bool parse(const struct daemon_settings_key *key, const char *text,
         return parse_number(key, text, to, second);
     if ((key->type == DAEMON_SETTINGS_FOLDER && !text[0]) ||
         (key->type == DAEMON_SETTINGS_NAME && !parse_name(text)) ||
+        (key->type == DAEMON_SETTINGS_ADDRESSES && !parse_addresses(text)) ||
         (key->type == DAEMON_SETTINGS_GROUP_ROLE && !parse_group(text, (void *)second)))
         return false;
     memcpy(to, &text, sizeof text);

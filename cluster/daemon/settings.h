@@ -11,7 +11,7 @@
 #include <rapahub/control.h>
 #include <rapahub/log.h>
 
-#define DAEMON_SETTINGS_KEYS  17 /* rows of the table */
+#define DAEMON_SETTINGS_KEYS  18 /* rows of the table */
 #define DAEMON_SETTINGS_WORD  32 /* bytes of a key or option, with its end */
 #define DAEMON_SETTINGS_GROUP 64 /* bytes of a group's name, with its end */
 
@@ -19,6 +19,7 @@ enum daemon_settings_type {
     DAEMON_SETTINGS_FOLDER,     /* const char * */
     DAEMON_SETTINGS_NAME,       /* const char *; a part of file names */
     DAEMON_SETTINGS_GROUP_ROLE, /* const char *, "GROUP[:ROLE]"; its parts are at `second` */
+    DAEMON_SETTINGS_ADDRESSES,  /* const char *, "HOST:PORT" with commas */
     DAEMON_SETTINGS_SPAN,       /* uint64_t, not 0 */
     DAEMON_SETTINGS_BUDGET,     /* uint32_t; the period, a uint64_t, is at `second` */
     DAEMON_SETTINGS_COUNT,      /* uint32_t, from 1 to `max` */
@@ -45,8 +46,8 @@ struct daemon_settings_group {
 
 /* Numbers that are 0 stand for the defaults of struct rapahub_host_options. */
 struct daemon_settings {
-    char *given[DAEMON_SETTINGS_KEYS];              /* each as it was written; NULL: not given */
-    const char *data, *run, *name, *group, *cgroup; /* NULL: none */
+    char *given[DAEMON_SETTINGS_KEYS]; /* each as it was written; NULL: not given */
+    const char *data, *run, *name, *group, *listen, *cgroup; /* NULL: none */
     struct daemon_settings_group members;
     enum rapahub_log_level level;
     uint64_t stop_timeout_ns, reset_after_ns, period_ns, backoff_initial_ns, backoff_max_ns;

@@ -10,11 +10,6 @@
 
 #define BUSY_MS 50 /* after which a client that was refused may try again */
 
-static uint64_t peer_of(uid_t uid)
-{
-    return (uint64_t)uid + 1; /* 0 is the node itself */
-}
-
 struct cluster_clients_call cluster_client_admission_describe(const struct cluster_client *client,
                                                               const struct cluster_frame *frame,
                                                               const struct cluster_body_call *body)
@@ -22,9 +17,9 @@ struct cluster_clients_call cluster_client_admission_describe(const struct clust
     return (struct cluster_clients_call){
         .frame = frame,
         .body = body,
-        .role = client->peer.role,
-        .uid = client->peer.uid,
-        .peer = peer_of(client->peer.uid),
+        .role = client->role,
+        .who = &client->who,
+        .peer = cluster_client_users_number(&client->who),
         .deadline_ns = body->left_us > HUB_NEVER / HUB_MICROSECOND
                            ? HUB_NEVER
                            : hub_clock_after(body->left_us * HUB_MICROSECOND)};

@@ -37,6 +37,12 @@ static int check_hello(const struct cluster_clients *clients,
     return 0;
 }
 
+/* Shared memory is of one machine. */
+static bool may_share(const struct cluster_client *client)
+{
+    return client->clients->options.shares && !cluster_client_users_is_remote(&client->who);
+}
+
 static void put_hello(struct cluster_client *client)
 {
     const struct cluster_clients *clients = client->clients;
@@ -47,7 +53,7 @@ static void put_hello(struct cluster_client *client)
                   .cluster = {clients->cluster, sizeof clients->cluster},
                   .node = clients->options.node,
                   .boot = clients->options.boot,
-                  .features = clients->options.shares ? CLUSTER_FEATURE_SHARE : 0,
+                  .features = may_share(client) ? CLUSTER_FEATURE_SHARE : 0,
                   .origin = clients->options.session}};
 
     if (cluster_connection_put(client->connection,
@@ -86,7 +92,7 @@ static int take_hello(struct cluster_client *client, const struct cluster_body_h
     int r = check_hello(clients, hello);
 
     if (r == 0)
-        r = cluster_origins_open(clients->origins, hello->origin, client->peer.uid, &origin);
+        r = cluster_origins_open(clients->origins, hello->origin, &client->who, &origin);
     if (r < 0) {
         cluster_client_links_refuse(client, r);
         return CLUSTER_CONNECTION_LATER; /* nothing more of it is read */
@@ -264,9 +270,9 @@ static int give_segment(struct cluster_client *client, struct cluster_clients_se
     const struct cluster_clients_options *options = &client->clients->options;
     uint64_t now_ns = hub_clock_now();
 
-    if (!options->shares)
+    if (!may_share(client))
         return rapahub_fail(RAPAHUB_ENOTSUP, "", "this node gives no shared memory");
-    if (client->peer.role < RAPAHUB_CONTROL_OPERATOR)
+    if (client->role < RAPAHUB_CONTROL_OPERATOR)
         return rapahub_fail(RAPAHUB_EACCES, "cluster.client.role",
                             "shared memory is for calls, which take an operator");
     if (now_ns < client->share_ns)

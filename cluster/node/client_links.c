@@ -24,33 +24,34 @@ const struct hub_states cluster_client_links_states = {
      [CLUSTER_CLIENT_DOOMED] = {"Doomed", HUB_TO(CLUSTER_CLIENT_FREE)}}};
 
 /* r[impl cluster.client.broken] */
-static void count_broken(struct cluster_clients *clients, const char *rule)
+static void count_broken(struct cluster_client_counts *counts, const char *rule)
 {
     uint32_t i = 0;
 
     if (!rule[0])
         return;
-    while (i < clients->broken_count && strcmp(clients->broken[i].rule, rule) != 0)
+    while (i < counts->broken_count && strcmp(counts->broken[i].rule, rule) != 0)
         i++;
-    if (i == CLUSTER_CLIENTS_RULES)
+    if (i == CLUSTER_CLIENT_COUNTS_RULES)
         return;
-    clients->broken[i].rule = rule;
-    clients->broken[i].times++;
-    if (i == clients->broken_count)
-        clients->broken_count++;
+    counts->broken[i].rule = rule;
+    counts->broken[i].times++;
+    if (i == counts->broken_count)
+        counts->broken_count++;
 }
 
 void cluster_client_links_note_refused(struct cluster_clients *clients)
 {
+    struct cluster_client_counts *counts = &clients->counts;
     uint64_t now_ns = hub_clock_now();
 
-    count_broken(clients, rapahub_last_error()->rule);
-    clients->refused++;
+    count_broken(counts, rapahub_last_error()->rule);
+    counts->refused++;
     if (clients->refusal_ns != 0 && now_ns - clients->refusal_ns < HUB_SECOND)
         return;
     clients->refusal_ns = now_ns;
     rapahub_log(RAPAHUB_LOG_WARN, TOPIC, "client refused: %s (%" PRIu64 " so far)",
-                rapahub_last_error()->text, clients->refused);
+                rapahub_last_error()->text, counts->refused);
 }
 
 void cluster_client_links_doom(struct cluster_client *client, const char *why)
@@ -64,11 +65,12 @@ void cluster_client_links_doom(struct cluster_client *client, const char *why)
 void cluster_client_links_fail(struct cluster_client *client)
 {
     const struct rapahub_diagnosis *failure = rapahub_last_error();
+    char who[CLUSTER_CLIENT_USER_TEXT];
 
-    count_broken(client->clients, failure->rule);
+    count_broken(&client->clients->counts, failure->rule);
     if (failure->rule[0])
-        rapahub_log(RAPAHUB_LOG_INFO, TOPIC, "a client of user %u is dropped: %s",
-                    (unsigned)client->peer.uid, failure->text);
+        rapahub_log(RAPAHUB_LOG_INFO, TOPIC, "a client of %s is dropped: %s",
+                    cluster_client_users_print(&client->who, who), failure->text);
     cluster_client_links_doom(client, failure->text);
 }
 
@@ -130,8 +132,10 @@ void cluster_client_links_close(struct cluster_client *client)
         cluster_origins_leave(clients->origins, client->origin);
     (void)epoll_ctl(clients->epoll, EPOLL_CTL_DEL, cluster_connection_fd(client->connection), NULL);
     cluster_connection_release(&client->connection);
+    clients->counts.connections--;
+    clients->counts.remote -= cluster_client_users_is_remote(&client->who) ? 1 : 0;
     cluster_client_users_disconnect(&clients->users, client->user,
-                                    client->peer.role == RAPAHUB_CONTROL_ADMIN);
+                                    client->role == RAPAHUB_CONTROL_ADMIN);
     hub_states_move(&cluster_client_links_states, &client->state, CLUSTER_CLIENT_FREE, "client",
                     "closed");
     *client = (struct cluster_client){.clients = clients};
@@ -161,10 +165,12 @@ static uint64_t due_of(const struct cluster_client *client)
 void cluster_client_links_arm(struct cluster_clients *clients)
 {
     uint64_t due = cluster_origins_due(clients->origins);
+    uint64_t handshake = cluster_client_handshakes_due(&clients->handshakes);
     struct itimerspec when = {.it_value = {0}};
 
     if (clients->deaf && clients->deaf_ns < due)
         due = clients->deaf_ns;
+    due = handshake < due ? handshake : due;
     for (uint32_t i = 0; i < CLUSTER_CLIENTS_MAX; i++)
         if (due_of(&clients->all[i]) < due)
             due = due_of(&clients->all[i]);

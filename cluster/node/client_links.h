@@ -10,17 +10,21 @@
 
 #include "cluster/link/connection.h"
 #include "cluster/node/base/client_counts.h"
+#include "cluster/node/client_handshakes.h"
 #include "cluster/node/client_users.h"
 #include "cluster/node/clients.h"
 #include "cluster/node/origins.h"
 #include "host/socket/role.h"
 #include "hub/base/states.h"
 
-#define CLUSTER_CLIENTS_RULES 32 /* that clients have broken, at most */
-#define CLUSTER_CLIENTS_PATH  108
+#define CLUSTER_CLIENTS_PATH 108
 
 /* The data of an epoll event: the index of a client, or one of these. */
-enum { CLUSTER_CLIENTS_LISTENER = CLUSTER_CLIENTS_MAX, CLUSTER_CLIENTS_TIMER };
+enum {
+    CLUSTER_CLIENTS_LISTENER = CLUSTER_CLIENTS_MAX,
+    CLUSTER_CLIENTS_TIMER,
+    CLUSTER_CLIENTS_NETWORK /* the first of CLUSTER_HANDSHAKES_TAGS */
+};
 
 enum cluster_client_state {
     CLUSTER_CLIENT_FREE,
@@ -37,7 +41,8 @@ struct cluster_client {
     uint32_t state; /* enum cluster_client_state */
     struct cluster_connection *connection;
     struct cluster_client_user *user;
-    struct host_role_peer peer;
+    struct cluster_client_user_id who;
+    enum rapahub_control_role role;
     struct cluster_origin *origin;    /* SERVED */
     struct cluster_origin_call *told; /* the call of which it is told where that goes; or NULL */
     uint64_t hello_ns;                /* NEW: how long it may take */
@@ -48,7 +53,7 @@ struct cluster_client {
 };
 
 struct cluster_clients {
-    struct cluster_clients_options options; /* `path` and `group` are not used any more */
+    struct cluster_clients_options options; /* texts are not used any more */
     uint8_t cluster[CLUSTER_BODY_UUID];
     struct host_role_group group;
     int epoll, listener, timer;
@@ -58,13 +63,9 @@ struct cluster_clients {
     struct hub_closer *closer;
     struct cluster_client_users users;
     struct cluster_origins *origins;
-    uint64_t refused, refusal_ns; /* refusal_ns: one was last logged */
+    struct cluster_client_handshakes handshakes;
+    uint64_t refusal_ns; /* a refusal was last logged */
     struct cluster_client_counts counts;
-    uint32_t broken_count;
-    struct {
-        const char *rule;
-        uint64_t times;
-    } broken[CLUSTER_CLIENTS_RULES];
     char path[CLUSTER_CLIENTS_PATH];
     struct cluster_body_member members[CLUSTER_CLIENTS_MEMBERS_MAX]; /* of the call at hand */
     struct cluster_client all[CLUSTER_CLIENTS_MAX];

@@ -2,7 +2,9 @@
 #include "cluster/node/client_users.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rapahub/error.h>
 
@@ -14,13 +16,47 @@ void cluster_client_users_init(struct cluster_client_users *users)
     hub_list_init(&users->all);
 }
 
-static int find(struct cluster_client_users *users, uid_t uid, struct cluster_client_user **out)
+bool cluster_client_users_is_same(const struct cluster_client_user_id *one,
+                                  const struct cluster_client_user_id *other)
+{
+    return one->uid == other->uid && strcmp(one->name, other->name) == 0;
+}
+
+bool cluster_client_users_is_remote(const struct cluster_client_user_id *id)
+{
+    return id->name[0] != '\0';
+}
+
+/* FNV-1a. Two names with one number share what the core bounds, and nothing else. */
+uint64_t cluster_client_users_number(const struct cluster_client_user_id *id)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    if (!cluster_client_users_is_remote(id))
+        return (uint64_t)id->uid + 1; /* 0 is the node itself */
+    for (const char *at = id->name; *at; at++)
+        hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
+    return hash | UINT64_C(1) << 63;
+}
+
+const char *cluster_client_users_print(const struct cluster_client_user_id *id,
+                                       char to[CLUSTER_CLIENT_USER_TEXT])
+{
+    if (cluster_client_users_is_remote(id))
+        snprintf(to, CLUSTER_CLIENT_USER_TEXT, "%s", id->name);
+    else
+        snprintf(to, CLUSTER_CLIENT_USER_TEXT, "user %u", (unsigned)id->uid);
+    return to;
+}
+
+static int find(struct cluster_client_users *users, const struct cluster_client_user_id *id,
+                struct cluster_client_user **out)
 {
     struct cluster_client_user *user;
 
     HUB_LIST_EACH (&users->all, link) {
         *out = HUB_LIST_ITEM(link, struct cluster_client_user, link);
-        if ((*out)->uid == uid)
+        if (cluster_client_users_is_same(&(*out)->id, id))
             return 0;
     }
     user = calloc(1, sizeof *user);
@@ -30,7 +66,7 @@ static int find(struct cluster_client_users *users, uid_t uid, struct cluster_cl
         free(user);
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a user");
     }
-    user->uid = uid;
+    user->id = *id;
     hub_list_append(&users->all, &user->link);
     *out = user;
     return 0;
@@ -64,10 +100,11 @@ static int check_connections(const struct cluster_client_users *users,
     return 0;
 }
 
-int cluster_client_users_connect(struct cluster_client_users *users, uid_t uid, bool admin,
+int cluster_client_users_connect(struct cluster_client_users *users,
+                                 const struct cluster_client_user_id *id, bool admin,
                                  struct cluster_client_user **out)
 {
-    int r = find(users, uid, out);
+    int r = find(users, id, out);
 
     if (r < 0)
         return r;
@@ -83,10 +120,11 @@ int cluster_client_users_connect(struct cluster_client_users *users, uid_t uid, 
 }
 
 /* r[impl cluster.client.bounds] */
-int cluster_client_users_add_origin(struct cluster_client_users *users, uid_t uid,
+int cluster_client_users_add_origin(struct cluster_client_users *users,
+                                    const struct cluster_client_user_id *id,
                                     struct cluster_client_user **out)
 {
-    int r = find(users, uid, out);
+    int r = find(users, id, out);
 
     if (r < 0)
         return r;

@@ -11,6 +11,7 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/node/client_arrivals.h"
 #include "cluster/node/client_ends.h"
 #include "cluster/node/client_frames.h"
 #include "cluster/node/client_shared.h"
@@ -18,11 +19,7 @@
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
-#define BODY_MAX (((size_t)64 << 20) + 65536)
-#define HELLO_NS (5 * HUB_SECOND) /* how long a client may take to say who it is */
-#define DEAF_NS \
-    (100 * HUB_MILLISECOND) /* for so long no client is accepted where there is no descriptor */
-#define ACCEPTS   16        /* clients that are accepted in a turn */
+#define BODY_MAX  (((size_t)64 << 20) + 65536)
 #define EVENTS    64
 #define TURNS_MAX 8 /* dispatches of a client whose frames were left */
 
@@ -52,6 +49,32 @@ static int open_fds(struct cluster_clients *clients)
     snprintf(clients->path, sizeof clients->path, "%s", clients->options.path);
     r = watch(clients, clients->listener, CLUSTER_CLIENTS_LISTENER);
     return r < 0 ? r : watch(clients, clients->timer, CLUSTER_CLIENTS_TIMER);
+}
+
+static int open_network(struct cluster_clients *clients)
+{
+    const struct cluster_clients_options *options = &clients->options;
+    struct cluster_peer_name node = {.kind = CLUSTER_PEER_NODE, .node = options->node};
+
+    cluster_client_handshakes_init(&clients->handshakes, clients->epoll, CLUSTER_CLIENTS_NETWORK);
+    if (!options->listen)
+        return 0;
+    memcpy(node.uuid, clients->cluster, sizeof node.uuid);
+    return cluster_client_handshakes_open(&clients->handshakes, options->listen, options->tls,
+                                          &node);
+}
+
+/* For people, who may have asked for a port that is free. */
+static void note_addresses(struct cluster_clients *clients)
+{
+    const struct cluster_client_handshakes *handshakes = &clients->handshakes;
+    struct cluster_client_counts *counts = &clients->counts;
+
+    while (counts->addresses_count < handshakes->listeners_count) {
+        cluster_host_port_print(&handshakes->addresses[counts->addresses_count],
+                                counts->addresses[counts->addresses_count]);
+        counts->addresses_count++;
+    }
 }
 
 static void init(struct cluster_clients *clients, const struct cluster_clients_options *options)
@@ -87,6 +110,9 @@ int cluster_clients_open(const struct cluster_clients_options *options,
     if (r == 0)
         r = open_fds(clients);
     if (r == 0)
+        r = open_network(clients);
+    note_addresses(clients);
+    if (r == 0)
         *out = TAKE(clients);
     return r;
 }
@@ -101,6 +127,7 @@ void cluster_clients_release(struct cluster_clients **clients)
     for (uint32_t i = 0; i < CLUSTER_CLIENTS_MAX; i++)
         if (gone->all[i].state != CLUSTER_CLIENT_FREE)
             cluster_client_links_close(&gone->all[i]);
+    cluster_client_handshakes_close(&gone->handshakes);
     cluster_origins_release(&gone->origins);
     if (gone->path[0])
         (void)unlink(gone->path);
@@ -115,119 +142,6 @@ void cluster_clients_release(struct cluster_clients **clients)
 int cluster_clients_fd(const struct cluster_clients *clients)
 {
     return clients->epoll;
-}
-
-/* ---- clients come ---- */
-
-static struct cluster_client *find_free(struct cluster_clients *clients)
-{
-    struct cluster_client *client = clients->all;
-
-    while (client->state != CLUSTER_CLIENT_FREE)
-        client++; /* the users are counted before */
-    return client;
-}
-
-/* The socket belongs to the connection from here on, whatever happens. */
-static int connect_client(struct cluster_client *client, int fd)
-{
-    struct cluster_clients *clients = client->clients;
-    const struct cluster_connection_options options = {.body_max = clients->options.body_max,
-                                                       .budget = client->user->budget,
-                                                       .closer = clients->closer};
-    int r = cluster_connection_create(fd, &options, &cluster_client_frames_hooks, client,
-                                      &client->connection);
-
-    if (r < 0)
-        return r;
-    client->hello_ns = hub_clock_after(HELLO_NS);
-    client->interest = EPOLLIN;
-    hub_states_move(&cluster_client_links_states, &client->state, CLUSTER_CLIENT_NEW, "client",
-                    "accepted");
-    if (watch(clients, fd, (uint32_t)(client - clients->all)) < 0)
-        cluster_client_links_doom(client, rapahub_last_error()->text);
-    return 0;
-}
-
-static void admit(struct cluster_clients *clients, int fd, const struct host_role_peer *peer,
-                  struct cluster_client_user *user)
-{
-    struct cluster_client *client = find_free(clients);
-
-    client->peer = *peer;
-    client->user = user;
-    if (connect_client(client, fd) == 0)
-        return;
-    cluster_client_users_disconnect(&clients->users, user, peer->role == RAPAHUB_CONTROL_ADMIN);
-    *client = (struct cluster_client){.clients = clients};
-}
-
-/* A client that is refused is told why, if its socket takes that at once. */
-static void turn_away(struct cluster_clients *clients, int fd, int code)
-{
-    const char *text = rapahub_last_error()->text;
-    const struct cluster_body body = {.close = {code, {text, strlen(text)}}};
-    const struct cluster_connection_options options = {.closer = clients->closer};
-    struct cluster_connection *connection = NULL;
-
-    cluster_client_links_note_refused(clients);
-    if (cluster_connection_create(fd, &options, &cluster_client_frames_hooks, NULL, &connection) <
-        0)
-        return;
-    if (cluster_connection_put(connection, &(struct cluster_frame){.type = CLUSTER_FRAME_CLOSE},
-                               &body) == 0)
-        (void)cluster_connection_flush(connection);
-    cluster_connection_release(&connection);
-}
-
-/* r[impl cluster.client.role] */
-static void take_client(struct cluster_clients *clients, int fd)
-{
-    struct cluster_client_user *user = NULL;
-    struct host_role_peer peer;
-    int r = host_role_judge(fd, &clients->group, &peer);
-
-    if (r == 0)
-        r = cluster_client_users_connect(&clients->users, peer.uid,
-                                         peer.role == RAPAHUB_CONTROL_ADMIN, &user);
-    if (r < 0)
-        turn_away(clients, fd, r);
-    else
-        admit(clients, fd, &peer, user);
-}
-
-static bool is_shortage(int code)
-{
-    return code == RAPAHUB_EMFILE || code == RAPAHUB_ENFILE || code == RAPAHUB_ENOMEM ||
-           code == -ENOBUFS;
-}
-
-static void set_deaf(struct cluster_clients *clients, bool deaf)
-{
-    struct epoll_event event = {.events = deaf ? 0 : EPOLLIN, .data.u32 = CLUSTER_CLIENTS_LISTENER};
-
-    clients->deaf = deaf;
-    clients->deaf_ns = hub_clock_after(DEAF_NS);
-    (void)epoll_ctl(clients->epoll, EPOLL_CTL_MOD, clients->listener, &event);
-}
-
-/* Where there are no descriptors the clients wait in the listener's queue. */
-static int accept_clients(struct cluster_clients *clients)
-{
-    int r = 1;
-
-    for (unsigned i = 0; i < ACCEPTS && r > 0; i++) {
-        int fd;
-
-        r = host_listener_accept(clients->listener, &fd);
-        if (r > 0)
-            take_client(clients, fd);
-    }
-    if (r >= 0 || !is_shortage(r))
-        return r < 0 ? r : 0;
-    cluster_client_links_note_refused(clients);
-    set_deaf(clients, true);
-    return 0;
 }
 
 /* ---- turns ---- */
@@ -264,13 +178,12 @@ static void do_due(struct cluster_clients *clients)
 
     (void)!read(clients->timer, &expirations, sizeof expirations);
     clients->armed_ns = HUB_NEVER;
-    if (clients->deaf && now_ns >= clients->deaf_ns)
-        set_deaf(clients, false);
+    cluster_client_arrivals_do_due(clients, now_ns);
     for (uint32_t i = 0; i < CLUSTER_CLIENTS_MAX; i++) {
         struct cluster_client *client = &clients->all[i];
 
         end_silent(client, now_ns);
-        if (client->state == CLUSTER_CLIENT_SERVED &&
+        if ((client->state == CLUSTER_CLIENT_NEW || client->state == CLUSTER_CLIENT_SERVED) &&
             cluster_connection_due(client->connection) <= now_ns)
             serve(client);
     }
@@ -288,8 +201,8 @@ int cluster_clients_dispatch(struct cluster_clients *clients)
     for (int i = 0; i < n; i++) {
         uint32_t tag = events[i].data.u32;
 
-        if (tag == CLUSTER_CLIENTS_LISTENER)
-            r = accept_clients(clients);
+        if (tag == CLUSTER_CLIENTS_LISTENER || tag >= CLUSTER_CLIENTS_NETWORK)
+            r = cluster_client_arrivals_take(clients, tag);
         else if (tag == CLUSTER_CLIENTS_TIMER)
             do_due(clients);
         else
@@ -369,17 +282,10 @@ struct cluster_clients_figures cluster_clients_figures(const struct cluster_clie
                                             .origins = count.origins,
                                             .calls = count.calls,
                                             .kept_bytes = count.kept,
-                                            .refused = clients->refused};
+                                            .refused = clients->counts.refused};
 }
 
 const struct cluster_client_counts *cluster_clients_counts(const struct cluster_clients *clients)
 {
     return &clients->counts;
-}
-
-void cluster_clients_broken(const struct cluster_clients *clients,
-                            void (*visit)(void *user, const char *rule, uint64_t times), void *user)
-{
-    for (uint32_t i = 0; i < clients->broken_count; i++)
-        visit(user, clients->broken[i].rule, clients->broken[i].times);
 }

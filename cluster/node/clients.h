@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clients: programs of this machine that call the pools of this node, by a Unix socket.
+/* clients: programs that call the pools of this node: those of this machine by a Unix socket, those
+ * of any other by TLS.
  *
  * A client has an origin for its calls, which lasts over its connections. A call that it sends
  * again finds here the same call, or its end; where it does not, it is handed on once more, and the
@@ -11,11 +12,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include <rapahub/control.h>
 
 #include "cluster/node/base/client_counts.h"
+#include "cluster/node/client_users.h"
 #include "cluster/wire/body.h"
 #include "cluster/wire/frame.h"
 
@@ -31,7 +32,7 @@ struct cluster_clients_call {
     uint32_t members_count;
     uint64_t deadline_ns; /* monotonic */
     enum rapahub_control_role role;
-    uid_t uid;     /* the user's */
+    const struct cluster_client_user_id *who;
     uint64_t peer; /* the same for cluster_send_call: not 0 */
 };
 
@@ -76,13 +77,16 @@ struct cluster_clients_options {
     uint32_t node, boot;    /* this node's */
     const uint8_t *cluster; /* uuid, 16 bytes */
     uint64_t session;       /* this node's, told to each client */
-    bool shares;            /* clients may ask for shared memory: the last three hooks are there */
-    size_t body_max;        /* bytes of a call or an answer; 0: 64 MiB + 64 KiB */
+    const char *listen; /* HOST:PORT, several with commas: clients may come there; NULL: none may */
+    const char *tls;    /* folder with ca.pem, node.pem and node.key; where `listen` is set */
+    bool shares;        /* clients may ask for shared memory: the last three hooks are there */
+    size_t body_max;    /* bytes of a call or an answer; 0: 64 MiB + 64 KiB */
     const struct cluster_clients_hooks *hooks;
     void *user;
 };
 
-/* Makes the socket as rapahub_control_open does, with the same errors. */
+/* Makes the socket as rapahub_control_open does, with the same errors; and listens, with those of
+ * cluster_client_handshakes_open. */
 int cluster_clients_open(const struct cluster_clients_options *options,
                          struct cluster_clients **out);
 
@@ -133,10 +137,5 @@ struct cluster_clients_figures cluster_clients_figures(const struct cluster_clie
 
 /* Returns what is counted as long as the clients are open. */
 const struct cluster_client_counts *cluster_clients_counts(const struct cluster_clients *clients);
-
-/* Visits the rules that clients have broken, and how often each was. */
-void cluster_clients_broken(const struct cluster_clients *clients,
-                            void (*visit)(void *user, const char *rule, uint64_t times),
-                            void *user);
 
 #endif

@@ -248,12 +248,16 @@ static int make_clients(struct rapahub_node *node, const struct rapahub_node_opt
                                           .boot = node->boot.folder.boot,
                                           .cluster = node->boot.folder.store.uuid,
                                           .session = node->boot.session};
-    char path[PATH_MAX], group[GROUP_SIZE];
+    char path[PATH_MAX], group[GROUP_SIZE], tls[PATH_MAX];
     int status = find_socket(node, options, path);
 
     if (status == 0 && options->group)
         status = read_group(options->group, group, &how);
     how.path = path;
+    how.listen = options->listen;
+    how.tls = tls;
+    if (snprintf(tls, sizeof tls, "%s/tls", options->data) >= (int)sizeof tls)
+        status = rapahub_fail(RAPAHUB_EINVAL, "", "%s: the path is too long", options->data);
     if (status == 0)
         status = cluster_client_router_create(&parts, &how, &runner->clients);
     if (status == 0)

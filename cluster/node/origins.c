@@ -78,19 +78,19 @@ void cluster_origins_release(struct cluster_origins **origins)
 /* ---- origins ---- */
 
 /* r[impl cluster.call.origin] */
-static int check_user(const struct cluster_origin *origin, uid_t uid)
+static int check_user(const struct cluster_origin *origin, const struct cluster_client_user_id *id)
 {
-    if (origin->user->uid == uid)
+    if (cluster_client_users_is_same(&origin->user->id, id))
         return 0;
     return rapahub_fail(RAPAHUB_EACCES, "cluster.call.origin",
                         "the origin of these calls is another user's");
 }
 
-static int make(struct cluster_origins *origins, uint64_t number, uid_t uid,
-                struct cluster_origin **out)
+static int make(struct cluster_origins *origins, uint64_t number,
+                const struct cluster_client_user_id *id, struct cluster_origin **out)
 {
     struct cluster_origin *origin = calloc(1, sizeof *origin);
-    int r = origin ? cluster_client_users_add_origin(origins->users, uid, &origin->user)
+    int r = origin ? cluster_client_users_add_origin(origins->users, id, &origin->user)
                    : rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a client");
 
     if (r < 0) {
@@ -106,15 +106,15 @@ static int make(struct cluster_origins *origins, uint64_t number, uid_t uid,
     return 0;
 }
 
-int cluster_origins_open(struct cluster_origins *origins, uint64_t number, uid_t uid,
-                         struct cluster_origin **out)
+int cluster_origins_open(struct cluster_origins *origins, uint64_t number,
+                         const struct cluster_client_user_id *id, struct cluster_origin **out)
 {
     HUB_LIST_EACH (&origins->all, link) {
         *out = HUB_LIST_ITEM(link, struct cluster_origin, link);
         if ((*out)->number == number)
-            return check_user(*out, uid);
+            return check_user(*out, id);
     }
-    return make(origins, number, uid, out);
+    return make(origins, number, id, out);
 }
 
 void cluster_origins_close(struct cluster_origins *origins, struct cluster_origin *origin)

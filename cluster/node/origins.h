@@ -79,8 +79,8 @@ int cluster_origins_create(struct cluster_client_users *users, struct cluster_or
 void cluster_origins_release(struct cluster_origins **origins);
 
 /* Finds or makes an origin. RAPAHUB_EACCES: it is another user's; -EBUSY, -ENOMEM. */
-int cluster_origins_open(struct cluster_origins *origins, uint64_t number, uid_t uid,
-                         struct cluster_origin **out);
+int cluster_origins_open(struct cluster_origins *origins, uint64_t number,
+                         const struct cluster_client_user_id *id, struct cluster_origin **out);
 
 /* Forgets an origin that has no calls any more. */
 void cluster_origins_close(struct cluster_origins *origins, struct cluster_origin *origin);

@@ -42,7 +42,11 @@ struct rapahub_node_options {
     /* A container serves, or not any more: owner. It may call containers. NULL: not told. */
     void (*on_container)(void *user, struct rapahub_container_id id, uint64_t token, bool came);
     void *user;
-    uint64_t reserved[8];
+    /* Where clients may come over the network, by TLS 1.3: "HOST:PORT", HOST in numbers or *, PORT
+     * 9413 if it is left out, several with commas. They show a certificate of this cluster, and the
+     * node shows its own, DATA/tls/node.pem. None. */
+    const char *listen;
+    uint64_t reserved[7];
 };
 
 /* Opens the data folder, ends what an earlier life of the node has left, and begins to serve: pools

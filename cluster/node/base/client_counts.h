@@ -7,9 +7,23 @@
 
 #include <stdint.h>
 
+#define CLUSTER_CLIENT_COUNTS_RULES     32 /* that clients have broken, at most */
+#define CLUSTER_CLIENT_COUNTS_ADDRESSES 8
+#define CLUSTER_CLIENT_COUNTS_TEXT      64 /* bytes of an address, with its end */
+
 struct cluster_client_counts {
-    uint32_t shared;   /* clients that have shared memory */
-    uint64_t unshared; /* times that a client asked for it and got none, since the start */
+    uint32_t connections; /* now */
+    uint32_t remote;      /* connections over the network */
+    uint32_t shared;      /* clients that have shared memory */
+    uint64_t unshared;    /* times that a client asked for it and got none, since the start */
+    uint64_t refused;     /* connections, since the start */
+    uint32_t addresses_count;
+    char addresses[CLUSTER_CLIENT_COUNTS_ADDRESSES][CLUSTER_CLIENT_COUNTS_TEXT]; /* listened at */
+    uint32_t broken_count;
+    struct {
+        const char *rule;
+        uint64_t times;
+    } broken[CLUSTER_CLIENT_COUNTS_RULES]; /* since the start */
 };
 
 #endif

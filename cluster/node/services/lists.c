@@ -93,6 +93,25 @@ static void add_identity(const struct cluster_node_identity *identity, struct js
                           rapahub_string_of(own->ca.key ? "here" : "elsewhere"));
 }
 
+/* Each rule that clients have broken is a member with its name. */
+static void add_clients(const struct cluster_client_counts *clients, struct json_t *object)
+{
+    char addresses[CLUSTER_CLIENT_COUNTS_ADDRESSES * CLUSTER_CLIENT_COUNTS_TEXT] = "";
+    size_t size = 0;
+
+    for (uint32_t i = 0; i < clients->addresses_count; i++)
+        size += (size_t)snprintf(addresses + size, sizeof addresses - size, "%s%s",
+                                 i > 0 ? "," : "", clients->addresses[i]);
+    cluster_document_text(object, "listens", rapahub_string_of(addresses));
+    cluster_document_count(object, "clients", clients->connections);
+    cluster_document_count(object, "network_clients", clients->remote);
+    cluster_document_count(object, "refused_clients", clients->refused);
+    cluster_document_count(object, "shared_memory_clients", clients->shared);
+    cluster_document_count(object, "shared_memory_refused", clients->unshared);
+    for (uint32_t i = 0; i < clients->broken_count; i++)
+        cluster_document_count(object, clients->broken[i].rule, clients->broken[i].times);
+}
+
 char *cluster_lists_status(const struct cluster_lists *lists)
 {
     const struct cluster_dispatch *parts = parts_of(lists);
@@ -106,10 +125,8 @@ char *cluster_lists_status(const struct cluster_lists *lists)
                            cluster_local_containers_count(parts->locals));
     cluster_document_count(document.root, "serving", count_serving(parts, 0));
     cluster_document_count(document.root, "calls", cluster_send_figures(parts->send).calls);
-    if (lists->clients) {
-        cluster_document_count(document.root, "shared_memory_clients", lists->clients->shared);
-        cluster_document_count(document.root, "shared_memory_refused", lists->clients->unshared);
-    }
+    if (lists->clients)
+        add_clients(lists->clients, document.root);
     add_identity(lists->identity, document.root);
     return cluster_document_end(&document);
 }

@@ -58,6 +58,8 @@ static void values_that_are_none_are_refused(void **state)
                                      {"name", "a", "", "-a"},
                                      {"group", "staff:operator", "staff:king", ":admin"},
                                      {"group", "staff", "", "staff:"},
+                                     {"listen", "*:9413,[::1]", "host-7:1", "*,,*"},
+                                     {"listen", "127.0.0.1:0", "127.0.0.1:65536", ":9413"},
                                      {"stop_timeout", "1m", "0s", "60"},
                                      {"stop_timeout", "1ms", "-1s", "1e999s"},
                                      {"log.level", "debug", "loud", ""},

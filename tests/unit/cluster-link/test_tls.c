@@ -111,6 +111,57 @@ static void calls_get_through_over_tcp(void **state)
     free(bytes);
 }
 
+/* A record may have more than is read at once, and poll does not see the rest. */
+static void bytes_that_a_session_has_are_asked_for(void **state)
+{
+    uint8_t *bytes = bytes_of(100000, 1);
+    struct pollfd fd = {.events = POLLIN};
+    struct stage stage;
+    struct ends ends;
+    int fds[2];
+
+    (void)state;
+    open_stage(&stage);
+    make_pair(fds);
+    open_tls_ends(&ends, &stage, fds);
+    settle(&ends);
+    assert_int_equal(put_call(&ends.one, bytes, 100000), 0);
+    assert_int_equal(dispatch(&ends.one), 0);
+    fd.fd = cluster_connection_fd(ends.other.connection);
+    while (cluster_connection_due(ends.other.connection) == 0 || poll(&fd, 1, 0) > 0)
+        assert_int_equal(dispatch(&ends.other), 0);
+    assert_int_equal(ends.other.frames, 1);
+    close_ends(&ends);
+    close_stage(&stage);
+    free(bytes);
+}
+
+/* The first reason is told, and not what follows from it. */
+static void a_side_that_speaks_no_tls_is_told_apart(void **state)
+{
+    static const char hello[] = "SSH-2.0-OpenSSH_9.2\r\n";
+    struct stage stage;
+    struct ends ends = {.raw = -1};
+    char first[200];
+    int fds[2];
+
+    (void)state;
+    open_stage(&stage);
+    make_pair(fds);
+    assert_int_equal(hub_closer_create(&ends.closer), 0);
+    open_tls_end(&ends, &ends.one, fds[0], session_of(stage.ana, fds[0], CLUSTER_TLS_CLIENT));
+    assert_int_equal(put_call(&ends.one, (uint8_t[]){1}, 1), 0);
+    assert_int_equal(send(fds[1], hello, sizeof hello, 0), (ssize_t)sizeof hello);
+    assert_int_equal(dispatch(&ends.one), RAPAHUB_EPROTOCOL);
+    snprintf(first, sizeof first, "%s", rapahub_last_error()->text);
+    assert_non_null(strstr(first, "does not speak TLS 1.3: wrong version"));
+    assert_int_equal(dispatch(&ends.one), RAPAHUB_EPROTOCOL);
+    assert_string_equal(rapahub_last_error()->text, first);
+    close(fds[1]);
+    close_ends(&ends);
+    close_stage(&stage);
+}
+
 /* Passes bytes on, at most so many at a time. Returns whether there were any. */
 static bool relay(int from, int to, size_t most)
 {
@@ -248,6 +299,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_of_all_sizes_get_through),
         cmocka_unit_test(calls_get_through_over_tcp),
+        cmocka_unit_test(bytes_that_a_session_has_are_asked_for),
+        cmocka_unit_test(a_side_that_speaks_no_tls_is_told_apart),
         cmocka_unit_test(records_may_be_cut_at_every_byte),
         cmocka_unit_test(a_hang_up_is_told),
         cmocka_unit_test(a_damaged_record_ends_the_connection),

@@ -341,25 +341,14 @@ HERE void put_of_call(struct program *program, uint8_t type, uint64_t origin, ui
     put(program, frame_of(type, origin, number), &(struct cluster_body){0});
 }
 
-struct broken {
-    const char *rule;
-    uint64_t times;
-};
-
-HERE void look_for(void *user, const char *rule, uint64_t times)
-{
-    struct broken *broken = user;
-
-    if (strcmp(rule, broken->rule) == 0)
-        broken->times = times;
-}
-
 HERE uint64_t times_broken(const struct node *node, const char *rule)
 {
-    struct broken broken = {rule, 0};
+    const struct cluster_client_counts *counts = cluster_clients_counts(node->clients);
 
-    cluster_clients_broken(node->clients, look_for, &broken);
-    return broken.times;
+    for (uint32_t i = 0; i < counts->broken_count; i++)
+        if (strcmp(rule, counts->broken[i].rule) == 0)
+            return counts->broken[i].times;
+    return 0;
 }
 
 #endif

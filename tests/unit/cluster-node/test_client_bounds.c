@@ -6,6 +6,14 @@
 #include "cluster/node/origins.h"
 #include "tests/support/testing.h"
 
+static const struct cluster_client_user_id *who(uid_t uid)
+{
+    static struct cluster_client_user_id id;
+
+    id.uid = uid;
+    return &id;
+}
+
 static void refused(int r)
 {
     assert_int_equal(r, RAPAHUB_EBUSY);
@@ -21,14 +29,44 @@ static void who_is_no_admin_shares_half_of_the_connections(void **state)
     (void)state;
     cluster_client_users_init(&users);
     for (unsigned i = 0; i < 128; i++)
-        assert_int_equal(cluster_client_users_connect(&users, 1001 + i / 64, false, &user[i]), 0);
-    refused(cluster_client_users_connect(&users, 1003, false, &admin));
-    assert_int_equal(cluster_client_users_connect(&users, 0, true, &admin), 0);
+        assert_int_equal(cluster_client_users_connect(&users, who(1001 + i / 64), false, &user[i]),
+                         0);
+    refused(cluster_client_users_connect(&users, who(1003), false, &admin));
+    assert_int_equal(cluster_client_users_connect(&users, who(0), true, &admin), 0);
     cluster_client_users_disconnect(&users, admin, true);
     cluster_client_users_disconnect(&users, user[0], false);
-    assert_int_equal(cluster_client_users_connect(&users, 1003, false, &user[0]), 0);
+    assert_int_equal(cluster_client_users_connect(&users, who(1003), false, &user[0]), 0);
     for (unsigned i = 0; i < 128; i++)
         cluster_client_users_disconnect(&users, user[i], false);
+    assert_true(hub_list_empty(&users.all));
+}
+
+/* r[verify cluster.call.origin] */
+static void a_name_in_a_certificate_is_a_user_of_its_own(void **state)
+{
+    const struct cluster_client_user_id ana = {(uid_t)-1, "operator/ana"},
+                                        viewer = {(uid_t)-1, "viewer/ana"}, here = {.uid = 1000};
+    struct cluster_client_user *one, *other, *third;
+    struct cluster_client_users users;
+    char text[CLUSTER_CLIENT_USER_TEXT];
+
+    (void)state;
+    cluster_client_users_init(&users);
+    assert_int_equal(cluster_client_users_connect(&users, &ana, false, &one), 0);
+    assert_int_equal(cluster_client_users_connect(&users, &ana, false, &other), 0);
+    assert_ptr_equal(one, other);
+    assert_int_equal(cluster_client_users_connect(&users, &viewer, false, &third), 0);
+    assert_ptr_not_equal(one, third);
+    assert_true(cluster_client_users_is_remote(&ana));
+    assert_false(cluster_client_users_is_remote(&here));
+    assert_true(cluster_client_users_number(&ana) != cluster_client_users_number(&viewer));
+    assert_true(cluster_client_users_number(&ana) > UINT32_MAX);
+    assert_int_equal(cluster_client_users_number(&here), 1001);
+    assert_string_equal(cluster_client_users_print(&ana, text), "operator/ana");
+    assert_string_equal(cluster_client_users_print(&here, text), "user 1000");
+    cluster_client_users_disconnect(&users, one, false);
+    cluster_client_users_disconnect(&users, other, false);
+    cluster_client_users_disconnect(&users, third, false);
     assert_true(hub_list_empty(&users.all));
 }
 
@@ -42,8 +80,9 @@ static void a_node_has_a_bound_of_origins(void **state)
     (void)state;
     cluster_client_users_init(&users);
     for (unsigned i = 0; i < 4096; i++)
-        assert_int_equal(cluster_client_users_add_origin(&users, 1001 + i / 1024, &user[i]), 0);
-    refused(cluster_client_users_add_origin(&users, 1005, &more));
+        assert_int_equal(cluster_client_users_add_origin(&users, who(1001 + i / 1024), &user[i]),
+                         0);
+    refused(cluster_client_users_add_origin(&users, who(1005), &more));
     for (unsigned i = 0; i < 4096; i++)
         cluster_client_users_remove_origin(&users, user[i]);
     assert_true(hub_list_empty(&users.all));
@@ -71,12 +110,12 @@ static void a_node_has_a_bound_of_calls(void **state)
     cluster_client_users_init(&users);
     assert_int_equal(cluster_origins_create(&users, &origins), 0);
     for (uint64_t i = 1; i <= 16; i++) {
-        assert_int_equal(cluster_origins_open(origins, i, 1001, &origin), 0);
+        assert_int_equal(cluster_origins_open(origins, i, who(1001), &origin), 0);
         for (uint64_t number = 1; number <= 4096; number++)
             assert_int_equal(add(origins, origin, number, &call), 0);
     }
     assert_int_equal(cluster_origins_count(origins).calls, 65536);
-    assert_int_equal(cluster_origins_open(origins, 17, 1001, &origin), 0);
+    assert_int_equal(cluster_origins_open(origins, 17, who(1001), &origin), 0);
     refused(add(origins, origin, 1, &call));
     cluster_origins_release(&origins);
 }
@@ -94,8 +133,8 @@ static void the_ends_of_a_user_share_one_budget(void **state)
     (void)state;
     cluster_client_users_init(&users);
     assert_int_equal(cluster_origins_create(&users, &origins), 0);
-    assert_int_equal(cluster_origins_open(origins, 1, 1001, &one), 0);
-    assert_int_equal(cluster_origins_open(origins, 2, 1001, &other), 0);
+    assert_int_equal(cluster_origins_open(origins, 1, who(1001), &one), 0);
+    assert_int_equal(cluster_origins_open(origins, 2, who(1001), &other), 0);
     assert_ptr_equal(one->user, other->user);
     assert_true(hub_budget_take(one->user->budget, all)); /* bodies that have come in parts */
     assert_int_equal(add(origins, other, 1, &call), 0);
@@ -111,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_is_no_admin_shares_half_of_the_connections),
+        cmocka_unit_test(a_name_in_a_certificate_is_a_user_of_its_own),
         cmocka_unit_test(a_node_has_a_bound_of_origins),
         cmocka_unit_test(a_node_has_a_bound_of_calls),
         cmocka_unit_test(the_ends_of_a_user_share_one_budget),

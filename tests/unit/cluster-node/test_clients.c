@@ -33,7 +33,7 @@ static void a_call_goes_to_the_core_and_its_end_comes_back(void **state)
     assert_int_equal(node->frame.pool, POOL);
     assert_int_equal(node->body.method_id, 9);
     assert_int_equal(node->call.role, RAPAHUB_CONTROL_ADMIN);
-    assert_int_equal(node->call.uid, geteuid());
+    assert_int_equal(node->call.who->uid, geteuid());
     assert_int_equal(node->call.peer, (uint64_t)geteuid() + 1);
     assert_true(node->call.deadline_ns >= now_ns + 10 * HUB_SECOND);
     assert_true(node->call.deadline_ns < now_ns + 11 * HUB_SECOND);
@@ -400,7 +400,7 @@ static void a_viewer_calls_no_pool(void **state)
     settle(node, &program);
     assert_int_equal(node->begun, 1);
     assert_int_equal(node->call.role, RAPAHUB_CONTROL_VIEWER);
-    assert_int_equal(node->call.uid, 4711);
+    assert_int_equal(node->call.who->uid, 4711);
     assert_int_equal(node->call.peer, 4712);
     disconnect(node, &program);
 }
