@@ -5,10 +5,15 @@
 
 #include "host/cli/call_options.h"
 
-#define NODE_OPTION                                                                   \
-    VALUE(TEXT, "node", "unix:PATH",                                                  \
-          "the socket of a node (default: the one of this user, or of this machine)", \
-          .variable = "RAPAHUB_NODE")
+#define NODE_OPTION                                                                       \
+    VALUE(TEXT, "node", "ADDRESS",                                                        \
+          "unix:PATH of its socket, or HOST:PORT; several with commas (default: the one " \
+          "of this user, or of this machine)",                                            \
+          .variable = "RAPAHUB_NODE"),                                                    \
+        VALUE(FOLDER, "tls", "DIR",                                                       \
+              "the folder with ca.pem, client.pem and client.key, for HOST:PORT "         \
+              "(default: ~/.config/rapahub/tls)",                                         \
+              .variable = "RAPAHUB_CLIENT_TLS")
 #define NO_WAIT_OPTION FLAG("no-wait", "end as soon as the node has taken the order")
 
 static const struct cli_option node_options[] = {NODE_OPTION, END};

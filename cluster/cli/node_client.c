@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <rapahub/error.h>
@@ -11,8 +12,10 @@
 #include "host/cli/command/failure.h"
 #include "host/cli/text/document.h"
 #include "host/socket/folders.h"
+#include "hub/base/own.h"
 
 #define WAIT_NS     UINT64_C(2000000000)
+#define NODES_MAX   9 /* a ninth is refused where they are used */
 #define EXIT_NOBODY 4 /* where no host is reached, too */
 
 /* The container of each node that offers these methods. */
@@ -21,10 +24,39 @@
         .pool = {.major = UINT32_MAX, .minor = 16 } \
     }
 
+/* Takes apart addresses with commas between them. */
+static int split(const char *named, char **list, const char *nodes[NODES_MAX + 1])
+{
+    unsigned count = 0;
+    char *rest;
+
+    *list = strdup(named);
+    if (!*list)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the addresses of nodes");
+    for (char *at = strtok_r(*list, ",", &rest); at && count < NODES_MAX;
+         at = strtok_r(NULL, ",", &rest))
+        nodes[count++] = at;
+    nodes[count] = NULL;
+    return 0;
+}
+
+static void explain(struct cli *cli, const char *named, int code)
+{
+    cli->exit_status = EXIT_NOBODY;
+    if (named && strncmp(named, "unix:", 5) != 0)
+        cli_failure_hint(cli, code == RAPAHUB_ENOENT
+                                  ? "rapahub node certificate makes one, on the node's machine; "
+                                    "--tls names the folder"
+                                  : "is rapahubd started there with --listen, and the port open?");
+    else
+        cli_failure_hint(cli, "start one with rapahubd, or name its socket: --node unix:PATH");
+}
+
 int cluster_node_client_open(struct cli *cli, struct cluster_node_client *out)
 {
-    const char *nodes[2] = {cli_arguments_text(&cli->arguments, "node"), NULL};
-    struct rapahub_client_options options = {.nodes = nodes[0] ? nodes : NULL};
+    const char *named = cli_arguments_text(&cli->arguments, "node"), *nodes[NODES_MAX + 1];
+    OWN(hub_memory) char *list = NULL;
+    struct rapahub_client_options options = {.tls = cli_arguments_text(&cli->arguments, "tls")};
     int r = rapahub_client_environment(&options);
 
     *out = (struct cluster_node_client){.cli = cli};
@@ -32,12 +64,14 @@ int cluster_node_client_open(struct cli *cli, struct cluster_node_client *out)
         options.wait_ns = cli->timeout_ns < WAIT_NS ? cli->timeout_ns : WAIT_NS;
     if (options.transport == RAPAHUB_CLIENT_AUTOMATIC)
         options.transport = RAPAHUB_CLIENT_SOCKET; /* a command makes few calls */
+    if (r == 0 && named) {
+        options.nodes = nodes;
+        r = split(named, &list, nodes);
+    }
     if (r == 0)
         r = rapahub_client_open(&options, &out->client);
-    if (r == RAPAHUB_ENETTIMEOUT || r == RAPAHUB_ENOENT) {
-        cli->exit_status = EXIT_NOBODY;
-        cli_failure_hint(cli, "start one with rapahubd, or name its socket: --node unix:PATH");
-    }
+    if (r == RAPAHUB_ENETTIMEOUT || r == RAPAHUB_ENOENT)
+        explain(cli, named, r);
     return r;
 }
 

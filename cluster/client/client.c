@@ -31,6 +31,8 @@ static uint64_t or_default(uint64_t value, uint64_t otherwise)
 
 static int init(struct rapahub_client *client, const struct rapahub_client_options *options)
 {
+    int r;
+
     if ((unsigned)options->transport > RAPAHUB_CLIENT_SHARED_MEMORY)
         return rapahub_fail(RAPAHUB_EINVAL, "", "there is no transport %d",
                             (int)options->transport);
@@ -39,7 +41,10 @@ static int init(struct rapahub_client *client, const struct rapahub_client_optio
     client->loop.retry_ns = or_default(options->retry_ns, RETRY_DEFAULT);
     if (client->loop.retry_ns > CLUSTER_BODY_RETRY_MAX)
         return rapahub_fail(RAPAHUB_EINVAL, "", "retry_ns is above 600 s");
-    return cluster_unix_transport_init(&client->loop.transport, options->nodes);
+    r = cluster_node_list_init(&client->loop.nodes, options->nodes);
+    if (r == 0 && cluster_node_list_has_remote(&client->loop.nodes))
+        r = cluster_tls_transport_init(&client->loop.tls, options->tls);
+    return r;
 }
 
 int rapahub_client_open(const struct rapahub_client_options *options, struct rapahub_client **out)
@@ -60,6 +65,8 @@ int rapahub_client_open(const struct rapahub_client_options *options, struct rap
             cluster_thread_results_fini(&client->results);
     }
     if (r < 0) {
+        if (client)
+            cluster_tls_transport_fini(&client->loop.tls);
         free(client);
         return r;
     }
@@ -76,6 +83,7 @@ void rapahub_client_close(struct rapahub_client *client)
     if (!client)
         return;
     cluster_client_loop_stop(&client->loop);
+    cluster_tls_transport_fini(&client->loop.tls);
     cluster_thread_results_fini(&client->results);
     free(client);
 }

@@ -8,6 +8,7 @@
 #include <rapahub/log.h>
 
 #include "cluster/client/shm_setup.h"
+#include "cluster/client/unix_transport.h"
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/base/own.h"
@@ -27,9 +28,14 @@ static int refuse(const struct cluster_frame *frame, const char *why)
 /* Notes why there is no connection, for who waits for it. */
 static void note_why(struct cluster_client_loop *loop, int code)
 {
+    const char *text = rapahub_last_error()->text;
+
     hub_mutex_lock(&loop->lock);
     loop->why_code = code;
-    snprintf(loop->why, sizeof loop->why, "%s", rapahub_last_error()->text);
+    if (cluster_node_list_is_remote(loop->at))
+        snprintf(loop->why, sizeof loop->why, "%.200s: %s", loop->at->text, text);
+    else
+        snprintf(loop->why, sizeof loop->why, "%s", text);
     hub_mutex_unlock(&loop->lock);
 }
 
@@ -254,14 +260,46 @@ static int put_hello(struct cluster_client_loop *loop)
                                   &(struct cluster_frame){.type = CLUSTER_FRAME_HELLO}, &body);
 }
 
+static int connect_remote(struct cluster_client_loop *loop, int *fd,
+                          struct cluster_connection_options *options)
+{
+    struct cluster_tls *session = NULL;
+    int r = cluster_tls_transport_connect(&loop->tls, &loop->at->at, fd, &session);
+
+    options->ping_ns = CLUSTER_TLS_PING_NS;
+    options->silent_ns = CLUSTER_TLS_SILENT_NS;
+    options->transport = &cluster_tls_table;
+    options->session = session;
+    options->descriptors = false;
+    return r;
+}
+
+/* Connects to the node whose turn it is. The turn is passed on when that has no other address. */
+static int connect_next(struct cluster_client_loop *loop, int *fd,
+                        struct cluster_connection_options *options)
+{
+    int r;
+
+    loop->at = cluster_node_list_at(&loop->nodes);
+    if (!cluster_node_list_is_remote(loop->at)) {
+        r = cluster_unix_transport_connect(loop->at ? loop->at->path : NULL, fd, &loop->pidfd);
+    } else {
+        r = connect_remote(loop, fd, options);
+        if (cluster_tls_transport_has_more(&loop->tls))
+            return r;
+    }
+    cluster_node_list_pass(&loop->nodes);
+    return r;
+}
+
 void cluster_client_link_connect(struct cluster_client_loop *loop, uint64_t now_ns)
 {
-    const struct cluster_connection_options options = {.body_max = CLUSTER_CLIENT_BODY_MAX +
-                                                                   CLUSTER_FRAME_BODY_MAX,
-                                                       .ping_ns = PING_NS,
-                                                       .closer = loop->closer,
-                                                       .descriptors = true};
-    int fd, r = cluster_unix_transport_connect(&loop->transport, &fd, &loop->pidfd);
+    struct cluster_connection_options options = {.body_max = CLUSTER_CLIENT_BODY_MAX +
+                                                             CLUSTER_FRAME_BODY_MAX,
+                                                 .ping_ns = PING_NS,
+                                                 .closer = loop->closer,
+                                                 .descriptors = true};
+    int fd, r = connect_next(loop, &fd, &options);
 
     if (r == 0)
         r = cluster_connection_create(fd, &options, &hooks, loop, &loop->connection);
@@ -285,12 +323,20 @@ static void end_connection(struct cluster_client_loop *loop)
     loop->acks_count = 0; /* the node learns of these by the next calls */
 }
 
+/* A node that refuses the certificate of this client, or is none, does so the next time, too. */
+static bool is_refusal(const struct cluster_client_loop *loop, int code)
+{
+    return cluster_node_list_is_remote(loop->at) && !loop->helloed &&
+           (code == RAPAHUB_EACCES || code == RAPAHUB_EPROTOCOL);
+}
+
 void cluster_client_link_lose(struct cluster_client_loop *loop, uint64_t now_ns)
 {
     bool was_there = loop->helloed;
+    int code = rapahub_last_error()->code;
 
-    note_why(loop, rapahub_last_error()->code);
-    if (loop->refused && loop->transport.count <= 1)
+    note_why(loop, code);
+    if ((loop->refused || is_refusal(loop, code)) && loop->nodes.count <= 1)
         set_opened(loop, CLUSTER_CLIENT_REFUSED);
     loop->refused = false;
     end_connection(loop);

@@ -10,6 +10,7 @@
 #include <rapahub/error.h>
 
 #include "cluster/client/client_link.h"
+#include "cluster/client/unix_transport.h"
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/base/own.h"
@@ -94,12 +95,12 @@ static uint64_t due_of(const struct cluster_client_loop *loop)
 
     if (!loop->connection)
         return least(due, loop->reconnect.next_ns);
+    if (cluster_node_list_is_remote(loop->at) || !hub_list_empty(&calls->open))
+        due = least(due, cluster_connection_due(loop->connection));
     if (!loop->helloed)
-        return loop->transport.count > 1 ? least(due, loop->asked_ns + HELLO_NS) : due;
+        return loop->nodes.count > 1 ? least(due, loop->asked_ns + HELLO_NS) : due;
     if (loop->acks_count > 0)
         due = least(due, loop->acks_ns);
-    if (!hub_list_empty(&calls->open))
-        due = least(due, cluster_connection_due(loop->connection));
     HUB_LIST_EACH (&calls->waiting, link) {
         uint64_t not_before =
             HUB_LIST_ITEM(link, struct cluster_client_call, waiting)->not_before_ns;
@@ -129,7 +130,7 @@ static void do_cancels(struct cluster_client_loop *loop)
 /* A node that hangs while others could serve is left. A single node is waited for. */
 static bool is_left(const struct cluster_client_loop *loop, uint64_t now_ns)
 {
-    return loop->connection && !loop->helloed && loop->transport.count > 1 &&
+    return loop->connection && !loop->helloed && loop->nodes.count > 1 &&
            now_ns >= loop->asked_ns + HELLO_NS;
 }
 

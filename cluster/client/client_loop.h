@@ -14,20 +14,22 @@
 
 #include "cluster/client/client_calls.h"
 #include "cluster/client/client_lead.h"
+#include "cluster/client/node_list.h"
 #include "cluster/client/reconnect.h"
-#include "cluster/client/unix_transport.h"
+#include "cluster/client/tls_transport.h"
 #include "cluster/link/connection.h"
 
 #define CLUSTER_CLIENT_BODY_MAX ((size_t)64 << 20)
 #define CLUSTER_CLIENT_ACKS     64
-#define CLUSTER_CLIENT_WHY      256
+#define CLUSTER_CLIENT_WHY      512
 
 /* How far the first connection is. */
 enum { CLUSTER_CLIENT_OPENING, CLUSTER_CLIENT_OPENED, CLUSTER_CLIENT_REFUSED };
 
 struct cluster_client_loop {
     struct cluster_client_calls calls;
-    struct cluster_unix_transport transport;
+    struct cluster_node_list nodes;
+    struct cluster_tls_transport tls;
     struct hub_closer *closer;
     enum rapahub_client_transport wanted;
     uint64_t retry_ns;
@@ -41,12 +43,13 @@ struct cluster_client_loop {
     int why_code;          /* why there is no connection */
     char why[CLUSTER_CLIENT_WHY];
     /* the leader alone */
-    uint64_t looked_ns;                    /* when it was last known what the connection says */
-    struct cluster_connection *connection; /* NULL: none */
-    int pidfd;                             /* the node's process; or -1 */
-    bool helloed;                          /* the node has answered */
-    bool refused;                          /* it has said why not, and will next time, too */
-    uint64_t asked_ns;                     /* when the connection was made */
+    uint64_t looked_ns;                       /* when it was last known what the connection says */
+    struct cluster_connection *connection;    /* NULL: none */
+    const struct cluster_node_list_entry *at; /* the node of it; NULL: one of the default places */
+    int pidfd;                                /* the node's process; or -1 */
+    bool helloed;                             /* the node has answered */
+    bool refused;                             /* it has said why not, and will next time, too */
+    uint64_t asked_ns;                        /* when the connection was made */
     struct cluster_reconnect reconnect;
     bool knows_cluster;
     uint8_t cluster[CLUSTER_BODY_UUID];
@@ -58,7 +61,7 @@ struct cluster_client_loop {
     struct cluster_frame acks[CLUSTER_CLIENT_ACKS];
 };
 
-/* Starts the thread. The transport and `retry_ns` are set. */
+/* Starts the thread. `nodes`, `tls` and `retry_ns` are set. */
 int cluster_client_loop_start(struct cluster_client_loop *loop);
 
 /* Ends the open calls, says goodbye to the node, and ends the thread. */

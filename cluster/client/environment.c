@@ -60,6 +60,13 @@ static int read_transport(enum rapahub_client_transport *out)
                         "%s is '%s'; it takes automatic, socket or shared-memory", name, value);
 }
 
+static const char *read_text(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && value[0] ? value : NULL;
+}
+
 /* r[impl cluster.client.variables] */
 int rapahub_client_environment(struct rapahub_client_options *options)
 {
@@ -70,5 +77,7 @@ int rapahub_client_environment(struct rapahub_client_options *options)
 
     if (r == 0)
         r = read_variable(retry, &options->retry_ns);
+    if (!options->tls)
+        options->tls = read_text("RAPAHUB_CLIENT_TLS");
     return r < 0 ? r : read_transport(&options->transport);
 }

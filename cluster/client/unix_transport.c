@@ -2,7 +2,6 @@
 #include "cluster/client/unix_transport.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include <rapahub/error.h>
 
@@ -11,36 +10,6 @@
 #include "host/socket/folders.h"
 #include "host/socket/listener.h"
 #include "hub/base/proof.h"
-
-#define SCHEME "unix:"
-
-static int take_node(struct cluster_unix_transport *transport, const char *node)
-{
-    const char *path = node + strlen(SCHEME);
-
-    if (strncmp(node, SCHEME, strlen(SCHEME)) != 0 || !path[0])
-        return rapahub_fail(RAPAHUB_EINVAL, "", "'%s' is no address of a node; as unix:/run/x.node",
-                            node);
-    if (strlen(path) >= CLUSTER_UNIX_PATH)
-        return rapahub_fail(RAPAHUB_EINVAL, "", "'%s' is too long for a socket; at most %d bytes",
-                            path, CLUSTER_UNIX_PATH - 1);
-    if (transport->count == CLUSTER_UNIX_NODES_MAX)
-        return rapahub_fail(RAPAHUB_EINVAL, "", "more than %d nodes", CLUSTER_UNIX_NODES_MAX);
-    snprintf(transport->paths[transport->count++], CLUSTER_UNIX_PATH, "%s", path);
-    return 0;
-}
-
-int cluster_unix_transport_init(struct cluster_unix_transport *transport, const char *const *nodes)
-{
-    int r = 0;
-
-    *transport = (struct cluster_unix_transport){.count = 0};
-    for (; nodes && *nodes && r == 0; nodes++)
-        r = take_node(transport, *nodes);
-    if (r == 0 && nodes && transport->count == 0)
-        return rapahub_fail(RAPAHUB_EINVAL, "", "no node is named");
-    return r;
-}
 
 struct search {
     int r, *fd;
@@ -68,19 +37,10 @@ static int connect_default(int *fd)
     return search.r;
 }
 
-/* r[impl cluster.client.again] */
-int cluster_unix_transport_connect(struct cluster_unix_transport *transport, int *fd, int *pidfd)
+int cluster_unix_transport_connect(const char *path, int *fd, int *pidfd)
 {
-    int r;
+    int r = path ? host_listener_connect(path, fd) : connect_default(fd);
 
-    if (transport->count == 0) {
-        r = connect_default(fd);
-    } else {
-        const char *path = transport->paths[transport->next];
-
-        transport->next = (transport->next + 1) % transport->count;
-        r = host_listener_connect(path, fd);
-    }
     if (r == 0)
         *pidfd = cluster_peer_pidfd(*fd);
     return r;

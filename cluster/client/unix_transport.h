@@ -7,23 +7,10 @@
 
 #include <stdbool.h>
 
-#define CLUSTER_UNIX_NODES_MAX 8
-#define CLUSTER_UNIX_PATH      108
-
-struct cluster_unix_transport {
-    unsigned count; /* 0: the default places are looked at */
-    unsigned next;  /* is tried next */
-    char paths[CLUSTER_UNIX_NODES_MAX][CLUSTER_UNIX_PATH];
-};
-
-/* Takes the list of the options, ended by NULL, or NULL. -EINVAL: an entry is no "unix:PATH", a
- * path is too long, there are too many, or none. */
-int cluster_unix_transport_init(struct cluster_unix_transport *transport, const char *const *nodes);
-
-/* Connects to the node whose turn it is, and passes the turn on. Never waits. -ENOENT: no node
- * listens there; -EAGAIN: so many wait to be accepted that there is no place; -EACCES. `pidfd` is
- * of its process, or -1 where the kernel does not say (before Linux 6.5). */
-int cluster_unix_transport_connect(struct cluster_unix_transport *transport, int *fd, int *pidfd);
+/* Connects to the socket at a path; NULL: to the first node at the default places. Never waits.
+ * -ENOENT: no node listens there; -EAGAIN: so many wait to be accepted that there is no place;
+ * -EACCES. `pidfd` is of its process, or -1 where the kernel does not say (before Linux 6.5). */
+int cluster_unix_transport_connect(const char *path, int *fd, int *pidfd);
 
 /* Says whether the process of a pidfd has ended. A hang-up of the socket says so as well, unless
  * another process has that, too. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client: calls to the pools of a node, from a program that is no node.
  *
- * A client is connected to a node of this machine by its socket, and lasts longer than the node
- * does: when the node dies, the client waits for its next life and sends each open call again, as
- * the same call. The node tells a repeated call from a new one. So each call ends exactly once, by
- * an answer or by a named failure.
+ * A client is connected to a node, one of this machine by its socket and any other one by TLS, and
+ * lasts longer than the node does: when the node dies, the client waits for its next life and sends
+ * each open call again, as the same call. The node tells a repeated call from a new one. So each
+ * call ends exactly once, by an answer or by a named failure.
  *
  * Where the node gives it a segment of shared memory, a thread that waits for a call sends it there
  * by itself, and nothing passes through the socket.
@@ -33,27 +33,35 @@ enum rapahub_client_transport {
 
 /* Zeros are the defaults. All that it names is copied. */
 struct rapahub_client_options {
-    /* "unix:PATH" of the socket of each node, at most 8, ended by NULL; they are tried in this
-     * order. NULL: the node with the name "node" of this machine, of this user or of the system. */
+    /* Of each node "unix:PATH" of its socket, or "HOST:PORT", with port 9413 if it is left out; at
+     * most 8, ended by NULL; they are tried in this order. NULL: the node with the name "node" of
+     * this machine, of this user or of the system. */
     const char *const *nodes;
     uint64_t wait_ns;         /* how long rapahub_client_open waits for a node; 30 s */
     uint64_t retry_ns;        /* how long calls wait for a node that is away; 60 s, at most 600 s */
     uint64_t call_timeout_ns; /* of calls that have none; 30 s */
     enum rapahub_client_transport transport;
-    uint64_t reserved[7];
+    /* For "HOST:PORT": the folder with ca.pem, whom the client trusts, and client.pem and
+     * client.key, who it is; they are read for each connection. NULL: $XDG_CONFIG_HOME/rapahub/tls,
+     * else ~/.config/rapahub/tls. */
+    const char *tls;
+    uint64_t reserved[6];
 };
 
 /* Sets wait_ns and retry_ns, where they are 0, from the variables RAPAHUB_WAIT_SERVER and
  * RAPAHUB_CLIENT_RETRY_TIMEOUT, which are seconds, such as 0.5; else from CHI_WAIT_SERVER and
  * CHI_CLIENT_RETRY_TIMEOUT; and `transport`, where it is automatic, from RAPAHUB_CLIENT_TRANSPORT:
- * automatic, socket or shared-memory. RAPAHUB_ECONFIG: a variable has another value; its name and
+ * automatic, socket or shared-memory; and `tls`, where it is NULL, from RAPAHUB_CLIENT_TLS, whose
+ * text it then is. RAPAHUB_ECONFIG: a variable has another value; its name and
  * its value are in the text. Not while another thread changes the environment. */
 RAPAHUB_API_CHECKED int rapahub_client_environment(struct rapahub_client_options *options);
 
 /* Connects to a node and waits until it answers, `wait_ns` at most. RAPAHUB_ENETTIMEOUT: no node
  * has; the text says the reason of the last one. -EACCES: this user has no role at the node, or the
- * socket is another user's. RAPAHUB_ENOTSUP: shared memory alone is wanted, and the node gives
- * none. -EINVAL, -ENOMEM. Starts a thread, and one more with shared memory. Any thread. */
+ * socket is another user's; or one side refuses the certificate of the other one.
+ * RAPAHUB_EPROTOCOL: what listens there is no node. -ENOENT: a file of certificates is not there.
+ * RAPAHUB_ENOTSUP: shared memory alone is wanted, and the node gives none. -EINVAL, -ENOMEM. Starts
+ * a thread, and one more with shared memory. Any thread. */
 RAPAHUB_API_CHECKED int rapahub_client_open(const struct rapahub_client_options *options,
                                             struct rapahub_client **out);
 
