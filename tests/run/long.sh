@@ -34,6 +34,8 @@ long_tests() {
     RAPAHUB_TEST_KILLS=200,1000,200,200,200 step 'acked kills' build/release/tests/test_cluster_acked_kills
     RAPAHUB_TEST_ROUNDS=2000 step 'wall clock' build/release/tests/test_cluster_wall_clock
     RAPAHUB_TEST_SECONDS=30 step 'suspended' build/release/tests/test_cluster_suspended
+    RAPAHUB_TEST_KILLS=200 RAPAHUB_TEST_TLS=1 step 'acked kills, by TLS' build/release/tests/test_cluster_acked_kills
+    RAPAHUB_TEST_CONNECTIONS=10000 step '10,000 connections' build/release/tests/test_cluster_network_abuse
     step 'attach storm' build/release/tests/test_fault_attach_storm \
         --cycles 2000000 --kills 100000 --seed "$RANDOM"
     for sweep in class loan host stranger spawn store boot log power node_disk node; do
