@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An acked pool while processes are killed: six clients of this program and two in processes of
  * their own, which are killed and started again, enter numbers, each once. Every other one calls by
- * shared memory, the rest by the socket. At the end the state has each number that was answered
- * exactly once, and each other number at most once.
+ * shared memory, the rest by the socket, or with RAPAHUB_TEST_TLS over the network. At the end the
+ * state has each number that was answered exactly once, and each other number at most once.
  *
  * RAPAHUB_TEST_KILLS: how many of each kind; or five numbers with commas between them, for guests,
  * daemons, daemons with their wardens, wardens, clients. The seed is printed; RAPAHUB_TEST_SEED
@@ -26,7 +26,7 @@
 #include <rapahub/client.h>
 #include <rapahub/error.h>
 
-#include "tests/cluster/node_process.h"
+#include "tests/cluster/network_stage.h"
 #include "tests/support/pause.h"
 #include "tests/support/testing.h"
 
@@ -105,6 +105,7 @@ static int work(const char *address, unsigned index)
     const char *const nodes[] = {address, NULL};
     const struct rapahub_client_options options = {
         .nodes = nodes,
+        .tls = getenv("RAPAHUB_CLIENT_TLS"),
         .transport = index % 2 == 0 ? RAPAHUB_CLIENT_SHARED_MEMORY : RAPAHUB_CLIENT_SOCKET};
     struct rapahub_container_id ledger = {{0, 0}, 0};
     struct rapahub_client *client;
@@ -178,7 +179,8 @@ static const char *const kind_names[KINDS] = {"guest", "daemon", "daemon and war
                                               "client"};
 
 struct run {
-    struct node_process node;
+    struct network network;
+    bool by_tls; /* so call those that do not by shared memory */
     struct worker workers[THREADS];
     pid_t clients[PROCESSES];
     int fd;
@@ -186,13 +188,18 @@ struct run {
     unsigned kills[KINDS];
 };
 
+static const char *address_of(const struct run *run, unsigned index)
+{
+    return index % 2 == 0 || !run->by_tls ? run->network.local : run->network.node.address;
+}
+
 static bool kill_client(struct run *run)
 {
     unsigned which = run->kills[CLIENT] % PROCESSES;
 
     assert_int_equal(kill(run->clients[which], SIGKILL), 0);
     assert_int_equal(waitpid(run->clients[which], NULL, 0), run->clients[which]);
-    run->clients[which] = begin_client(run->fd, run->node.address, THREADS + which);
+    run->clients[which] = begin_client(run->fd, address_of(run, THREADS + which), THREADS + which);
     return true;
 }
 
@@ -200,13 +207,13 @@ static bool kill_one(struct run *run, enum kind kind)
 {
     switch (kind) {
     case GUEST:
-        return node_process_kill_guest(&run->node, 0);
+        return node_process_kill_guest(&run->network.node, 0);
     case DAEMON:
-        return node_process_kill_daemon(&run->node);
+        return node_process_kill_daemon(&run->network.node);
     case BOTH:
-        return node_process_kill_warden(&run->node, true);
+        return node_process_kill_warden(&run->network.node, true);
     case WARDEN:
-        return node_process_kill_warden(&run->node, false);
+        return node_process_kill_warden(&run->network.node, false);
     default:
         return kill_client(run);
     }
@@ -340,12 +347,12 @@ static enum kind take_kind(unsigned left[KINDS], unsigned all, unsigned *seed)
 static void begin_clients(struct run *run)
 {
     for (unsigned i = 0; i < THREADS; i++) {
-        run->workers[i] = (struct worker){.address = run->node.address, .index = i};
+        run->workers[i] = (struct worker){.address = address_of(run, i), .index = i};
         assert_int_equal(pthread_create(&run->workers[i].thread, NULL, work_on, &run->workers[i]),
                          0);
     }
     for (unsigned i = 0; i < PROCESSES; i++)
-        run->clients[i] = begin_client(run->fd, run->node.address, THREADS + i);
+        run->clients[i] = begin_client(run->fd, address_of(run, THREADS + i), THREADS + i);
 }
 
 static void end_clients(struct run *run)
@@ -357,6 +364,21 @@ static void end_clients(struct run *run)
     }
     for (unsigned i = 0; i < PROCESSES; i++)
         assert_int_equal(waitpid(run->clients[i], NULL, 0), run->clients[i]);
+}
+
+static void begin_node(struct run *run)
+{
+    struct network *network = &run->network;
+
+    run->by_tls = getenv("RAPAHUB_TEST_TLS") != NULL;
+    if (run->by_tls) {
+        network_open(network);
+        return;
+    }
+    node_process_open(&network->node);
+    network->node.option = "--warden-reset-after=1ms"; /* it begins again at once */
+    snprintf(network->local, sizeof network->local, "%s", network->node.address);
+    node_process_begin(&network->node);
 }
 
 /* r[verify cluster.copy.acked] r[verify cluster.call.once] */
@@ -379,18 +401,16 @@ static void nothing_is_lost_and_nothing_doubled(void **state)
     run.fd = memfd_create("board", 0);
     assert_int_equal(ftruncate(run.fd, sizeof *board), 0);
     map_board(run.fd);
-    node_process_open(&run.node);
-    run.node.option = "--warden-reset-after=1ms"; /* it begins again at once */
-    node_process_begin(&run.node);
-    node_process_apply(&run.node, pools);
+    begin_node(&run);
+    node_process_apply(&run.network.node, pools);
     begin_clients(&run);
     for (; all > 0; all--)
         kill_at_random(&run, take_kind(left, all, &seed), &seed);
     end_clients(&run);
-    check_numbers(run.node.address);
+    check_numbers(run.network.local);
     for (unsigned kind = 0; kind < KINDS; kind++)
         print_gaps(&run, (enum kind)kind);
-    node_process_close(&run.node);
+    network_close(&run.network);
     munmap(board, sizeof *board);
     close(run.fd);
 }
