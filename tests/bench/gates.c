@@ -109,6 +109,7 @@
     LESS(N1, node, "client's call by its socket", "node-call", P50, "uds-32", P50, 3.0, 2.0, "ns") \
     LESS(N2, node, "the same by shared memory", "node-shared", P50, "relay", P50, 1.5, 1.2, "ns")  \
     SHOW(N2h, node, "the same to a host's call", "node-shared", P50, "add-adapt", P50, "ns")       \
+    LESS(N14, node, "the same by TLS over TCP", "node-tls", P50, "tls-32", P50, 4.0, 2.5, "ns")    \
     LESS(N3, node, "guest to guest of two pools", "guests-node", P50, "guests-host", P50, 1.05,    \
          1.01, "ns")                                                                               \
     SHOW(N3c, node, "the same in a client's call", "guests-call", P50, "guests-host", P50, "ns")   \

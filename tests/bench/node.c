@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,7 +70,9 @@ static int start(struct node *node, int cpu)
 {
     char program[] = TEST_PREFIX "/bin/rapahubd", by_data[] = "--data", by_run[] = "--run",
          level[] = "--log-level=error", again[] = "--warden-reset-after=1ms";
-    char *const words[] = {program, by_data, node->data, by_run, node->run, level, again, NULL};
+    char *const words[] = {program,   by_data, node->data, by_run,
+                           node->run, level,   again,      node->listen[0] ? node->listen : NULL,
+                           NULL};
     posix_spawn_file_actions_t actions;
     int r;
 
@@ -90,6 +94,7 @@ static int connect_client(struct node *node, bool shared)
 #ifdef BENCH_HAS_TRANSPORT
         .transport = shared ? RAPAHUB_CLIENT_SHARED_MEMORY : RAPAHUB_CLIENT_SOCKET,
 #endif
+        .tls = node->tls[0] ? node->tls : NULL,
         .nodes = nodes};
 
     (void)shared;
@@ -103,6 +108,41 @@ int node_begin(struct node *node, int cpu)
     if (r == 0)
         r = connect_client(node, false);
     return r < 0 ? node_failed("node", r) : 0;
+}
+
+static int free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
+
+    r = fd >= 0 && bind(fd, (void *)&address, size) == 0 &&
+                getsockname(fd, (void *)&address, &size) == 0
+            ? ntohs(address.sin_port)
+            : -errno;
+    close(fd);
+    return r;
+}
+
+/* The folder is set up by a first start: the certificates are for its cluster. */
+int node_listen(struct node *node)
+{
+    const char *const words[] = {PROCESS_LIBEXEC("make_identity"), node->data, node->tls, NULL};
+    struct process_result result;
+    int r = node_begin(node, -1), port = free_port();
+
+    if (r == 0)
+        r = node_end(node);
+    snprintf(node->tls, sizeof node->tls, "%s/tls", node->run);
+    if (r == 0)
+        r = port < 0 ? port : process_run_argv(words, &result);
+    if (r < 0)
+        return node_failed("certificates", r);
+    r = result.status == 0 ? 0 : node_failed("certificates", -EIO);
+    process_result_fini(&result);
+    snprintf(node->listen, sizeof node->listen, "--listen=127.0.0.1:%d", port);
+    snprintf(node->address, sizeof node->address, "127.0.0.1:%d", port);
+    return r;
 }
 
 int node_transport(struct node *node, bool shared, struct trial *out)
@@ -142,14 +182,15 @@ int node_end(struct node *node)
 int node_apply(const struct node *node, const char *pools)
 {
     char path[NODE_PATH + 16];
-    const char *const words[] = {PROCESS_RAPAHUB, "apply",       "-f", path,
-                                 "--node",        node->address, NULL};
+    char local[96];
+    const char *const words[] = {PROCESS_RAPAHUB, "apply", "-f", path, "--node", local, NULL};
     const struct process_options how = {.argv = words, .within_ns = APPLIED_NS};
     struct process_result result;
     FILE *file;
     int r;
 
     snprintf(path, sizeof path, "%s/pools.yaml", node->run);
+    snprintf(local, sizeof local, "unix:%s/node.node", node->run);
     file = fopen(path, "we");
     if (!file)
         return node_failed(path, -errno);

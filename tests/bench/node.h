@@ -14,6 +14,8 @@ struct node {
     char data[NODE_PATH]; /* on the disk of the build tree, where syncs cost what they cost */
     char run[64];         /* of the socket, whose path may not be long */
     char address[96];
+    char listen[48]; /* an option of rapahubd; "": it does not listen */
+    char tls[96];    /* the folder of the client's certificate; "": it needs none */
     pid_t warden;
     struct rapahub_client *client;
 };
@@ -22,6 +24,10 @@ struct node {
  * case. */
 int node_open(struct node *node, struct trial *out);
 void node_close(struct node *node);
+
+/* Gives the node and its client certificates, and has it listen when it begins; its address is in
+ * the network from then on. Before node_begin. */
+int node_listen(struct node *node);
 
 /* Starts rapahubd with all that it will start on the n-th CPU, or with -1 anywhere, and waits until
  * the client has heard from it. */

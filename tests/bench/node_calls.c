@@ -25,7 +25,7 @@
     "  - {pool_name: " name ", module: " BENCH_CHIMOD ", trust: trusted," \
     " durability: none}\n"
 
-enum calls_kind { SOCKET, SHARED, IN_HOST, IN_NODE, IN_CALL };
+enum calls_kind { SOCKET, SHARED, NETWORK, IN_HOST, IN_NODE, IN_CALL };
 
 struct calls {
     struct node node;
@@ -33,10 +33,12 @@ struct calls {
     uint64_t method;
 };
 
-static int open_node(struct node *node, struct trial *out)
+static int open_node(struct node *node, bool listens, struct trial *out)
 {
     int r = place_cpus() < 2 ? stage_not_here(out, "needs two CPUs") : node_open(node, out);
 
+    if (r == 0 && listens)
+        r = node_listen(node);
     if (r == 0)
         r = node_begin(node, CPU_NODE);
     return r == 0 ? node_apply(node, POOL("there")) : r;
@@ -66,7 +68,7 @@ static int by_client(const struct suite_subject *subject, const struct suite_opt
 {
     struct calls calls = {.method = 0};
     const struct trial_plan plan = {.once = once_add, .user = &calls, .ms = options->trial_ms};
-    int r = open_node(&calls.node, out);
+    int r = open_node(&calls.node, subject->kind == NETWORK, out);
 
     if (r == 0)
         r = node_transport(&calls.node, subject->kind == SHARED, out);
@@ -141,7 +143,7 @@ static int in_node(const struct suite_subject *subject, struct trial *out)
     struct rapahub_container_id there = {{0, 0}, 0};
     struct calls calls = {.method = 0};
     uint64_t ns = 0;
-    int r = open_node(&calls.node, out);
+    int r = open_node(&calls.node, false, out);
 
     if (r == 0)
         r = node_find(&calls.node, "there", &there);
@@ -231,6 +233,7 @@ const struct suite_subject node_calls_subjects[] = {
      0, 0},
     {"node-shared", "i64, i64 -> i64 by shared memory", by_client, SUITE_ADAPT, SUITE_CROSS, SHARED,
      16, 0, 0},
+    {"node-tls", "i64, i64 -> i64 by TLS", by_client, SUITE_ADAPT, SUITE_CROSS, NETWORK, 16, 0, 0},
     {"guests-host", "guest to guest", guest_to_guest, SUITE_ADAPT, SUITE_SAME, IN_HOST, 16, 2, 0},
     {"guests-node", "guest to guest", guest_to_guest, SUITE_ADAPT, SUITE_SAME, IN_NODE, 16, 2, 0},
     {"guests-call", "in a client's call", guest_to_guest, SUITE_ADAPT, SUITE_SAME, IN_CALL, 16, 2,

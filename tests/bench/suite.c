@@ -11,6 +11,7 @@ static const struct suite_subject *const tables[] = {
     pinned_subjects,     ring_subjects,
 #ifdef BENCH_HAS_CLUSTER
     node_calls_subjects, node_copies_subjects, node_lives_subjects, node_store_subjects,
+    node_tls_subjects,
 #endif
 };
 

@@ -40,7 +40,7 @@ extern const struct suite_subject bases_subjects[], calls_subjects[], streams_su
     threads_subjects[], guests_subjects[], idle_subjects[], processes_subjects[], exact_subjects[],
     peers_subjects[], direct_subjects[], starts_subjects[], storm_subjects[], pinned_subjects[],
     ring_subjects[], node_calls_subjects[], node_copies_subjects[], node_lives_subjects[],
-    node_store_subjects[];
+    node_store_subjects[], node_tls_subjects[];
 
 const char *suite_mode_name(enum suite_mode mode);
 const char *suite_place_name(enum suite_place place);

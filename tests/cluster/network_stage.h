@@ -42,12 +42,12 @@ NETWORK void network_await(const struct network *network)
 }
 
 /* The uuid of the cluster, as the data folder has it. */
-NETWORK void network_read_uuid(const struct network *network, uint8_t uuid[CLUSTER_URI_UUID])
+NETWORK void network_read_uuid(const char *data, uint8_t uuid[CLUSTER_URI_UUID])
 {
     char path[NODE_PROCESS_PATH + 32], line[80];
     FILE *file;
 
-    snprintf(path, sizeof path, "%s/data/node.store", network->node.folder);
+    snprintf(path, sizeof path, "%s/node.store", data);
     file = fopen(path, "re");
     assert_non_null(file);
     while (fgets(line, sizeof line, file) && strncmp(line, "uuid ", 5) != 0)
@@ -76,6 +76,7 @@ NETWORK uint16_t network_free_port(void)
 
 NETWORK void network_open(struct network *network)
 {
+    char data[NODE_PROCESS_PATH + 8];
     uint8_t uuid[CLUSTER_URI_UUID];
 
     *network = (struct network){.port = network_free_port()};
@@ -83,7 +84,8 @@ NETWORK void network_open(struct network *network)
     node_process_begin(&network->node);
     network_await(network);
     node_process_end(&network->node);
-    network_read_uuid(network, uuid);
+    snprintf(data, sizeof data, "%s/data", network->node.folder);
+    network_read_uuid(data, uuid);
     assert_int_equal(cluster_ca_make(uuid, wall_s() - 400 * CLUSTER_CA_DAY_S, &network->ca), 0);
     snprintf(network->tls, sizeof network->tls, "%.200s/data/tls", network->node.folder);
     snprintf(network->ana, sizeof network->ana, "%.200s/ana", network->node.folder);
