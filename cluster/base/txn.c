@@ -44,6 +44,14 @@ bool cluster_txn_mutates(const struct cluster_txn *txn)
     return writes(txn->then, txn->then_count) || writes(txn->otherwise, txn->otherwise_count);
 }
 
+int cluster_txn_order(struct rapahub_bytes key, struct rapahub_bytes other)
+{
+    size_t least = key.size < other.size ? key.size : other.size;
+    int r = least > 0 ? memcmp(key.data, other.data, least) : 0;
+
+    return r != 0 ? r : (key.size > other.size) - (key.size < other.size);
+}
+
 static int check_key(struct rapahub_bytes key)
 {
     if (key.size == 0)

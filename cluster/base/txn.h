@@ -88,6 +88,9 @@ enum cluster_txn_status {
     CLUSTER_TXN_STATUSES
 };
 
+/* Returns the order of two keys: less than, equal to, or greater than 0. */
+int cluster_txn_order(struct rapahub_bytes key, struct rapahub_bytes other);
+
 /* Returns "OK", "CONFLICT" and so on; "?" for any other number. */
 const char *cluster_txn_status_name(uint32_t status);
 

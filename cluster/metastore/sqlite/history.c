@@ -27,22 +27,14 @@ static void set_key(struct key *key, struct rapahub_bytes bytes)
         memcpy(key->data, bytes.data, key->size);
 }
 
-static int order(struct rapahub_bytes one, struct rapahub_bytes other)
-{
-    size_t least = one.size < other.size ? one.size : other.size;
-    int r = least > 0 ? memcmp(one.data, other.data, least) : 0;
-
-    return r != 0 ? r : (one.size > other.size) - (one.size < other.size);
-}
-
 static bool is_before_end(const struct cluster_span *span, struct rapahub_bytes key)
 {
-    return span->to.size == 0 || order(key, span->to) < 0;
+    return span->to.size == 0 || cluster_txn_order(key, span->to) < 0;
 }
 
 static bool is_in(const struct cluster_span *span, struct rapahub_bytes key)
 {
-    return order(key, span->from) >= 0 && is_before_end(span, key);
+    return cluster_txn_order(key, span->from) >= 0 && is_before_end(span, key);
 }
 
 static int next_key(struct cluster_database *database, struct key *key)

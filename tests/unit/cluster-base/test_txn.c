@@ -189,6 +189,28 @@ static void an_outcome_has_a_name(void **state)
     assert_string_equal(cluster_txn_status_name(CLUSTER_TXN_STATUSES), "?");
 }
 
+static int order_of(const char *key, const char *other)
+{
+    int r = cluster_txn_order((struct rapahub_bytes){key, strlen(key)},
+                              (struct rapahub_bytes){other, strlen(other)});
+
+    return (r > 0) - (r < 0);
+}
+
+static void keys_are_ordered_by_their_bytes_and_then_their_sizes(void **state)
+{
+    (void)state;
+    assert_int_equal(order_of("/a", "/a"), 0);
+    assert_int_equal(order_of("/a", "/b"), -1);
+    assert_int_equal(order_of("/b", "/a"), 1);
+    assert_int_equal(order_of("/a", "/a/"), -1);
+    assert_int_equal(order_of("/a/", "/a"), 1);
+    assert_int_equal(order_of("/a/", "/b"), -1);
+    assert_int_equal(order_of("/\xff", "/a"), 1);
+    assert_int_equal(order_of("", "/"), -1);
+    assert_int_equal(order_of("", ""), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +221,7 @@ int main(void)
         cmocka_unit_test(who_writes_has_an_id),
         cmocka_unit_test(a_span_has_room_for_a_key),
         cmocka_unit_test(an_outcome_has_a_name),
+        cmocka_unit_test(keys_are_ordered_by_their_bytes_and_then_their_sizes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
