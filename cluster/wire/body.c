@@ -57,6 +57,8 @@ RAPAHUB_RECORD(cluster_body_shared, RAPAHUB_MEMBER(cluster_body_shared, status, 
                RAPAHUB_MEMBER(cluster_body_shared, peer, u32),
                RAPAHUB_MEMBER(cluster_body_shared, waiting, u8),
                RAPAHUB_MEMBER(cluster_body_shared, text, string));
+RAPAHUB_RECORD(cluster_body_piece, RAPAHUB_MEMBER(cluster_body_piece, more, bool),
+               RAPAHUB_MEMBER(cluster_body_piece, bytes, bytes));
 
 static bool is_lineage_or_none(uint64_t lineage)
 {
@@ -187,6 +189,18 @@ static const char *why_not_shared(const void *value)
                                                       : why_not_text(shared->text);
 }
 
+/* r[impl cluster.store.seat.message] */
+static const char *why_not_piece(const void *value)
+{
+    const struct cluster_body_piece *piece = value;
+
+    if (piece->bytes.size == 0 || piece->bytes.size > CLUSTER_BODY_PIECE_MAX)
+        return "a piece has 1 to 65536 bytes";
+    return piece->more && piece->bytes.size < CLUSTER_BODY_PIECE_MAX
+               ? "a piece is short, and not the last"
+               : NULL;
+}
+
 #define TYPE(tag) &rapahub_type_cluster_body_##tag
 #define MEMBERS(tag)                                                                            \
     {                                                                                           \
@@ -206,22 +220,35 @@ static const struct cluster_format hello = {"a HELLO", TYPE(hello), {{0}}, why_n
                                    open = {"a BULK_OPEN", TYPE(bulk_open), {{0}}, why_not_open},
                                    reset = {"a BULK_RESET", TYPE(bulk_reset), {{0}}, NULL},
                                    share = {"a SHARE", TYPE(share), {{0}}, NULL},
-                                   shared = {"a SHARED", TYPE(shared), {{0}}, why_not_shared};
+                                   shared = {"a SHARED", TYPE(shared), {{0}}, why_not_shared},
+                                   piece = {"a STORE_*", TYPE(piece), {{0}}, why_not_piece};
 
 /* The format of each type; NULL: it has no body. */
 static const struct {
     uint8_t type;
     const struct cluster_format *format;
 } formats[] = {
-    {CLUSTER_FRAME_HELLO, &hello},   {CLUSTER_FRAME_HELLO_OK, &hello},
-    {CLUSTER_FRAME_CREDIT, &credit}, {CLUSTER_FRAME_PING, NULL},
-    {CLUSTER_FRAME_PONG, NULL},      {CLUSTER_FRAME_CLOSE, &closing},
-    {CLUSTER_FRAME_CALL, &call},     {CLUSTER_FRAME_RESULT, &result},
-    {CLUSTER_FRAME_ACK, NULL},       {CLUSTER_FRAME_NACK, &nack},
-    {CLUSTER_FRAME_CANCEL, NULL},    {CLUSTER_FRAME_RESOLVED, &resolved},
-    {CLUSTER_FRAME_EACH, &result},   {CLUSTER_FRAME_BULK_OPEN, &open},
-    {CLUSTER_FRAME_BULK_DONE, NULL}, {CLUSTER_FRAME_BULK_RESET, &reset},
-    {CLUSTER_FRAME_SHARE, &share},   {CLUSTER_FRAME_SHARED, &shared},
+    {CLUSTER_FRAME_HELLO, &hello},
+    {CLUSTER_FRAME_HELLO_OK, &hello},
+    {CLUSTER_FRAME_CREDIT, &credit},
+    {CLUSTER_FRAME_PING, NULL},
+    {CLUSTER_FRAME_PONG, NULL},
+    {CLUSTER_FRAME_CLOSE, &closing},
+    {CLUSTER_FRAME_CALL, &call},
+    {CLUSTER_FRAME_RESULT, &result},
+    {CLUSTER_FRAME_ACK, NULL},
+    {CLUSTER_FRAME_NACK, &nack},
+    {CLUSTER_FRAME_CANCEL, NULL},
+    {CLUSTER_FRAME_RESOLVED, &resolved},
+    {CLUSTER_FRAME_EACH, &result},
+    {CLUSTER_FRAME_BULK_OPEN, &open},
+    {CLUSTER_FRAME_BULK_DONE, NULL},
+    {CLUSTER_FRAME_BULK_RESET, &reset},
+    {CLUSTER_FRAME_SHARE, &share},
+    {CLUSTER_FRAME_SHARED, &shared},
+    {CLUSTER_FRAME_STORE_REQUEST, &piece},
+    {CLUSTER_FRAME_STORE_REPLY, &piece},
+    {CLUSTER_FRAME_STORE_EVENT, &piece},
 };
 #define FORMATS (sizeof formats / sizeof *formats)
 

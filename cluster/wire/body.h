@@ -19,6 +19,7 @@
 #define CLUSTER_BODY_STREAMS_MAX 16
 #define CLUSTER_BODY_WAITING_MAX 3
 #define CLUSTER_BODY_RETRY_MAX   (UINT64_C(600) * 1000000000) /* ns */
+#define CLUSTER_BODY_PIECE_MAX   (64 * 1024)
 
 enum cluster_body_role { CLUSTER_ROLE_NODE = 1, CLUSTER_ROLE_CLIENT };
 
@@ -148,6 +149,13 @@ struct cluster_body_shared {
     struct rapahub_string text;
 };
 
+/* STORE_REQUEST, STORE_REPLY, STORE_EVENT: a piece of a message of seat_message.h, or all of it.
+ * The pieces of a message follow each other. */
+struct cluster_body_piece {
+    bool more; /* the next frame from this side that is of the store continues the message */
+    struct rapahub_bytes bytes; /* as many as a piece can have, unless it is the last */
+};
+
 struct cluster_body {
     union {
         struct cluster_body_hello hello; /* HELLO, HELLO_OK */
@@ -161,6 +169,7 @@ struct cluster_body {
         struct cluster_body_bulk_reset bulk_reset;
         struct cluster_body_share share;
         struct cluster_body_shared shared;
+        struct cluster_body_piece piece;
     };
 };
 

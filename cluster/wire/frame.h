@@ -36,6 +36,9 @@
     X(BULK_DATA, 65, CLUSTER_FRAME_HAS_STREAM | CLUSTER_FRAME_HAS_PARTS) \
     X(BULK_DONE, 66, CLUSTER_FRAME_HAS_STREAM)                           \
     X(BULK_RESET, 67, CLUSTER_FRAME_HAS_STREAM)                          \
+    X(STORE_REQUEST, 112, 0)                                             \
+    X(STORE_REPLY, 113, 0)                                               \
+    X(STORE_EVENT, 114, 0)                                               \
     X(SHARE, 120, 0)                                                     \
     X(SHARED, 121, 0)
 

@@ -58,6 +58,7 @@ static const struct cluster_body hello = {.hello = {.protocol_least = 1,
                                  reset = {.bulk_reset = {RAPAHUB_ERESET}},
                                  share = {.share = {1 << 20}},
                                  shared = {.shared = {.peer = 255, .waiting = 3}},
+                                 piece = {.piece = {false, TEXT("the end of a message")}},
                                  unshared = {
                                      .shared = {.status = RAPAHUB_EFULL, .text = TEXT("no place")}};
 
@@ -65,13 +66,15 @@ static const struct {
     uint8_t type;
     const struct cluster_body *body;
 } bodies[] = {
-    {CLUSTER_FRAME_HELLO, &hello},   {CLUSTER_FRAME_HELLO_OK, &client},
-    {CLUSTER_FRAME_CREDIT, &credit}, {CLUSTER_FRAME_CLOSE, &closing},
-    {CLUSTER_FRAME_CALL, &call},     {CLUSTER_FRAME_RESULT, &result},
-    {CLUSTER_FRAME_NACK, &nack},     {CLUSTER_FRAME_RESOLVED, &resolved},
-    {CLUSTER_FRAME_EACH, &result},   {CLUSTER_FRAME_BULK_OPEN, &open},
-    {CLUSTER_FRAME_SHARE, &share},   {CLUSTER_FRAME_BULK_RESET, &reset},
-    {CLUSTER_FRAME_SHARED, &shared}, {CLUSTER_FRAME_SHARED, &unshared},
+    {CLUSTER_FRAME_HELLO, &hello},         {CLUSTER_FRAME_HELLO_OK, &client},
+    {CLUSTER_FRAME_CREDIT, &credit},       {CLUSTER_FRAME_CLOSE, &closing},
+    {CLUSTER_FRAME_CALL, &call},           {CLUSTER_FRAME_RESULT, &result},
+    {CLUSTER_FRAME_NACK, &nack},           {CLUSTER_FRAME_RESOLVED, &resolved},
+    {CLUSTER_FRAME_EACH, &result},         {CLUSTER_FRAME_BULK_OPEN, &open},
+    {CLUSTER_FRAME_SHARE, &share},         {CLUSTER_FRAME_BULK_RESET, &reset},
+    {CLUSTER_FRAME_SHARED, &shared},       {CLUSTER_FRAME_SHARED, &unshared},
+    {CLUSTER_FRAME_STORE_REQUEST, &piece}, {CLUSTER_FRAME_STORE_REPLY, &piece},
+    {CLUSTER_FRAME_STORE_EVENT, &piece},
 };
 #define BODIES (sizeof bodies / sizeof *bodies)
 
@@ -106,6 +109,21 @@ static void a_segment_that_can_be_none_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(put(CLUSTER_FRAME_SHARED, &wrong[i]), RAPAHUB_EINVAL);
+}
+
+/* r[verify cluster.store.seat.message] */
+static void a_piece_is_full_unless_it_is_the_last(void **state)
+{
+    static const char bytes[CLUSTER_BODY_PIECE_MAX + 1];
+    const struct cluster_body full = {.piece = {true, {bytes, CLUSTER_BODY_PIECE_MAX}}};
+    const struct cluster_body wrong[] = {{.piece = {false, {bytes, 0}}},
+                                         {.piece = {true, {bytes, CLUSTER_BODY_PIECE_MAX - 1}}},
+                                         {.piece = {false, {bytes, CLUSTER_BODY_PIECE_MAX + 1}}}};
+
+    (void)state;
+    assert_int_equal(put(CLUSTER_FRAME_STORE_REPLY, &full), 0);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(put(CLUSTER_FRAME_STORE_REPLY, &wrong[i]), RAPAHUB_EINVAL);
 }
 
 /* r[verify cluster.wire.strict] */
@@ -319,6 +337,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_segment_that_can_be_none_is_refused),
+        cmocka_unit_test(a_piece_is_full_unless_it_is_the_last),
         cmocka_unit_test(a_body_of_each_type_is_read_and_written_again_the_same),
         cmocka_unit_test(a_call_keeps_all_that_it_says),
         cmocka_unit_test(a_body_that_is_cut_or_longer_is_refused),
