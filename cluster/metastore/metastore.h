@@ -24,14 +24,20 @@
 #include "cluster/base/txn.h"
 
 /* How many may be open: more are refused. CLUSTER_TXN_FLIGHT_MAX is that of transactions. */
-#define CLUSTER_METASTORE_READS_MAX   64 /* other operations */
-#define CLUSTER_METASTORE_WATCHES_MAX 256
+#define CLUSTER_METASTORE_READS_MAX   64  /* other operations */
+#define CLUSTER_METASTORE_WATCHES_MAX 256 /* of some back ends fewer: their `watches_max` */
 
-#define CLUSTER_METASTORE_PAGE_MAX ((size_t)4 << 20) /* bytes of keys and values in a page */
+#define CLUSTER_METASTORE_PAGE_MAX  ((size_t)4 << 20) /* bytes of keys and values in a page */
+#define CLUSTER_METASTORE_TXN_BYTES ((size_t)3 << 20) /* of a transaction that every one takes */
+
+struct cluster_seat_link;
 
 struct cluster_metastore_options { /* zero: the default given */
     bool create;                   /* a store that is not there is set up; else it is refused */
     uint64_t keep_ns;              /* how long changes remain readable: an hour */
+    const struct cluster_seat_link
+        *link; /* of a seat: the way to it; it and its user live longer */
+    void *link_user;
 };
 
 struct cluster_metastore_stats {
@@ -77,6 +83,7 @@ struct cluster_metastore {
  * bounds are checked there. */
 struct cluster_metastore_end {
     const char *scheme; /* how its URLs begin, without the colon */
+    uint32_t watches_max;
     int (*open)(const char *url, const struct cluster_metastore_options *options,
                 struct cluster_metastore **out);
     void (*close)(struct cluster_metastore *store);
@@ -116,13 +123,15 @@ void cluster_metastore_close(struct cluster_metastore *store);
  * and its CLUSTER_GETs are of now. CLUSTER_TXN_DENIED: CLUSTER_TXN_FLIGHT_MAX later ones have run,
  * or a later life of the node has written.
  *
- * -EMSGSIZE, -EINVAL: it is beyond the limits; -EBUSY: too many are open. */
+ * -EMSGSIZE, -EINVAL: it is beyond the limits; -EBUSY: too many are open. A back end may refuse,
+ * with -EMSGSIZE, one of more than CLUSTER_METASTORE_TXN_BYTES in all. */
 int cluster_metastore_submit(struct cluster_metastore *store, const struct cluster_txn *txn,
                              cluster_on_txn *on_txn, void *user);
 
 /* Reads the keys from `from` on and before `to` at revision `rev`, 0: now.
  * CLUSTER_TXN_COMPACTED: it can be read no more; CLUSTER_TXN_DENIED: it is not there yet. At most
- * `pairs_max` pairs, and CLUSTER_METASTORE_PAGE_MAX bytes, but at least one pair. */
+ * `pairs_max` pairs, and CLUSTER_METASTORE_PAGE_MAX bytes, but at least one pair. A back end may
+ * give less at once. */
 int cluster_metastore_range(struct cluster_metastore *store, const struct cluster_span *span,
                             cluster_on_range *on_range, void *user);
 

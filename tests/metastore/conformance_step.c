@@ -166,7 +166,7 @@ static void too_many_reads_and_watches_are_refused_at_once(void **state)
     assert_int_equal(cluster_metastore_range(test->stage.store, &span, store_stage_on_range, last),
                      -EBUSY);
     assert_int_equal(cluster_metastore_sync(test->stage.store, store_stage_on_txn, last), -EBUSY);
-    for (unsigned i = 0; i < CLUSTER_METASTORE_WATCHES_MAX; i++)
+    for (unsigned i = 0; i < end->watches_max; i++)
         assert_int_equal(cluster_metastore_watch(test->stage.store, &span, on_change, last, &watch),
                          0);
     assert_int_equal(cluster_metastore_watch(test->stage.store, &span, on_change, last, &watch),

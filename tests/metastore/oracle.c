@@ -312,6 +312,7 @@ static int stats(const struct cluster_metastore *base, struct cluster_metastore_
 }
 
 const struct cluster_metastore_end oracle_end = {
+    .watches_max = CLUSTER_METASTORE_WATCHES_MAX,
     .scheme = "oracle",
     .open = open_store,
     .close = close_store,

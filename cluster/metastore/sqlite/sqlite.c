@@ -351,6 +351,7 @@ static int stats(const struct cluster_metastore *base, struct cluster_metastore_
 
 const struct cluster_metastore_end cluster_sqlite_end = {
     .scheme = SCHEME,
+    .watches_max = CLUSTER_METASTORE_WATCHES_MAX,
     .open = open_store,
     .close = close_store,
     .submit = submit,
