@@ -9,6 +9,7 @@
 struct random_ops {
     uint64_t seed, count;
     bool unsure;      /* every tenth transaction's answer is lost: unsure.h */
+    bool cut;         /* the store is beyond a link that is cut now and then */
     unsigned at_once; /* operations under way together; 1 where `unsure` */
 };
 
