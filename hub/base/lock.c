@@ -12,13 +12,23 @@ static struct flock range(short type, uint64_t start, uint64_t size)
         .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)start, .l_len = (off_t)size};
 }
 
-int hub_lock_try(int fd, uint64_t start, uint64_t size)
+static int acquire(int fd, short type, uint64_t start, uint64_t size)
 {
-    struct flock lock = range(F_WRLCK, start, size);
+    struct flock lock = range(type, start, size);
 
     if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
         return 0;
     return errno == EACCES ? -EAGAIN : -errno;
+}
+
+int hub_lock_try(int fd, uint64_t start, uint64_t size)
+{
+    return acquire(fd, F_WRLCK, start, size);
+}
+
+int hub_lock_share(int fd, uint64_t start, uint64_t size)
+{
+    return acquire(fd, F_RDLCK, start, size);
 }
 
 int hub_lock_drop(int fd, uint64_t start, uint64_t size)

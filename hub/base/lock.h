@@ -19,6 +19,10 @@
 int hub_lock_try(int fd, uint64_t start, uint64_t size);
 int hub_lock_drop(int fd, uint64_t start, uint64_t size);
 
+/* Acquires a read lock, which any number of descriptions hold at once, and which a write lock of
+ * another one keeps out. The descriptor must be readable. Returns 0, or -EAGAIN. */
+int hub_lock_share(int fd, uint64_t start, uint64_t size);
+
 /* Says whether hub_lock_try would succeed: 1, 0, or a failure. */
 int hub_lock_free(int fd, uint64_t start, uint64_t size);
 

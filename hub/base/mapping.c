@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -32,9 +34,9 @@ void hub_mapping_init(struct hub_mapping *mapping)
     *mapping = (struct hub_mapping){.fd = -1};
 }
 
-static int map_part(int fd, uint64_t offset, size_t size, struct hub_mapping *out)
+static int map_for(int fd, uint64_t offset, size_t size, int protection, struct hub_mapping *out)
 {
-    void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    void *data = mmap(NULL, size, protection, MAP_SHARED, fd, (off_t)offset);
 
     if (data == MAP_FAILED)
         return rapahub_fail(-errno, "shm.file.mmap-posix", "cannot map %zu bytes of shared memory",
@@ -45,6 +47,11 @@ static int map_part(int fd, uint64_t offset, size_t size, struct hub_mapping *ou
     out->size = size;
     out->whole = true;
     return 0;
+}
+
+static int map_part(int fd, uint64_t offset, size_t size, struct hub_mapping *out)
+{
+    return map_for(fd, offset, size, PROT_READ | PROT_WRITE, out);
 }
 
 static int map(int fd, size_t size, struct hub_mapping *out)
@@ -291,6 +298,82 @@ int hub_mapping_open(const char *path, size_t least, struct hub_mapping *out)
 int hub_mapping_open_apart(const char *path, size_t least, struct hub_mapping *out)
 {
     return map_opened(open(path, O_RDWR | O_CLOEXEC | O_NOCTTY), path, least, out);
+}
+
+int hub_mapping_create_unnamed(const char *folder, uint32_t mode, size_t size,
+                               struct hub_mapping *out)
+{
+    OWN(hub_fd) int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    struct hub_mapping file = {.fd = fd};
+    int r;
+
+    snprintf(file.path, sizeof file.path, "%s", folder);
+    if (fd < 0 || fchmod(fd, mode) < 0)
+        return rapahub_fail(-errno, "region.room", "cannot make a file in '%s': %s", folder,
+                            strerrordesc_np(errno));
+    r = reserve_unused(fd, 0, size);
+    if (r < 0)
+        return refuse_room(r, "region.room", &file, size);
+    r = map(fd, size, out);
+    if (r == 0)
+        out->fd = TAKE(fd);
+    return r;
+}
+
+int hub_mapping_name(const struct hub_mapping *mapping, const char *path)
+{
+    char file[64];
+
+    snprintf(file, sizeof file, "/proc/self/fd/%d", mapping->fd);
+    if (linkat(AT_FDCWD, file, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
+        return 0;
+    return errno == EEXIST ? -EEXIST
+                           : rapahub_fail(-errno, "region.whole", "cannot name a file '%s': %s",
+                                          path, strerrordesc_np(errno));
+}
+
+/* Says why a file that was opened must not be used; 0: it may be. */
+static int check_named(int fd, const char *path, const struct hub_mapping_order *order,
+                       struct stat *file)
+{
+    bool root_is_right = !order->own_only;
+    struct statfs place;
+
+    if (fstat(fd, file) < 0 || fstatfs(fd, &place) < 0)
+        return rapahub_fail(-errno, "region.owner", "cannot look at '%s': %s", path,
+                            strerrordesc_np(errno));
+    if (!S_ISREG(file->st_mode))
+        return rapahub_fail(RAPAHUB_EINVAL, "region.owner", "'%s' is no file", path);
+    if (!order->foreign && file->st_uid != getuid() && !(root_is_right && file->st_uid == 0))
+        return rapahub_fail(RAPAHUB_EPERM, "region.owner", "'%s' belongs to user %u", path,
+                            file->st_uid);
+    if (place.f_type != TMPFS_MAGIC)
+        return rapahub_fail(RAPAHUB_ENOTSUP, "region.owner", "'%s' is not in memory (tmpfs)", path);
+    return 0;
+}
+
+int hub_mapping_open_named(const char *path, const struct hub_mapping_order *order, size_t least,
+                           struct hub_mapping *out)
+{
+    int flags = (order->read_only ? O_RDONLY : O_RDWR) | (order->follow ? 0 : O_NOFOLLOW);
+    OWN(hub_fd) int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat file;
+    int r;
+
+    if (fd < 0)
+        return rapahub_fail(-errno, "region.owner", "cannot open '%s': %s", path,
+                            errno == ELOOP ? "it is a symbolic link" : strerrordesc_np(errno));
+    r = check_named(fd, path, order, &file);
+    if (r == 0 && file.st_size < (off_t)least)
+        r = rapahub_fail(RAPAHUB_ETRUNCATED, "region.order", "'%s' has %" PRId64 " bytes", path,
+                         (int64_t)file.st_size);
+    hub_mapping_init(out);
+    if (r == 0 && file.st_size > 0)
+        r = map_for(fd, 0, (size_t)file.st_size,
+                    order->read_only ? PROT_READ : PROT_READ | PROT_WRITE, out);
+    if (r == 0)
+        out->fd = TAKE(fd);
+    return r;
 }
 
 uint64_t hub_mapping_page_align(uint64_t size)

@@ -44,6 +44,32 @@ int hub_mapping_open(const char *path, size_t least, struct hub_mapping *out);
 /* The same, but always through a new open file description, so that its locks are separate. */
 int hub_mapping_open_apart(const char *path, size_t least, struct hub_mapping *out);
 
+/* Maps zeroed memory of a new file in `folder` that has no name yet, with all of its pages
+ * reserved: a file system that is full is -ENOSPC now, never a SIGBUS later. The file is gone with
+ * its last descriptor and mapping unless hub_mapping_name gives it a name. Not locked. r[impl
+ * region.room] */
+int hub_mapping_create_unnamed(const char *folder, uint32_t mode, size_t size,
+                               struct hub_mapping *out);
+
+/* Gives such a file its name, in one step. -EEXIST, without a diagnosis, if the name is taken. The
+ * file stays when it is unmapped. */
+int hub_mapping_name(const struct hub_mapping *mapping, const char *path);
+
+/* How a file that another process made is opened. */
+struct hub_mapping_order {
+    bool read_only; /* mapped so, and through a descriptor that cannot write */
+    bool foreign;   /* also files of other users; without it only this user's and root's */
+    bool own_only;  /* only this user's, not even root's */
+    bool follow;    /* the path is /proc/self/fd/N, which is a symbolic link */
+};
+
+/* Maps the whole of a file in a file system of memory (tmpfs), through a description of its own.
+ * Never follows a symbolic link at the end of the path, unless asked to. -ENOENT; -EPERM: another
+ * user's; -ENOTSUP: of another file system; RAPAHUB_ETRUNCATED: fewer than `least` bytes. Of an
+ * empty file nothing is mapped. r[impl region.owner] */
+int hub_mapping_open_named(const char *path, const struct hub_mapping_order *order, size_t least,
+                           struct hub_mapping *out);
+
 /* Rounds up to a multiple of the page size. */
 uint64_t hub_mapping_page_align(uint64_t size);
 

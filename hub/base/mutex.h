@@ -52,6 +52,7 @@
     X(STORE_THREAD, "thread of the disk of a node")                                           \
     X(CLIENT, "calls of a client of a node")                                                  \
     X(CLIENT_THREADS, "threads of a client of a node")                                        \
+    X(REGION, "handles of a region")                                                          \
     X(CLOSER, "closer")                                                                       \
     X(LOG, "log") /* of pthread: hub/base/log.c; held while a program's sink runs */          \
     X(LINES, "lines of a control socket") /* the sink of rapahub run adds to them */

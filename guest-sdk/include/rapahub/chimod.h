@@ -19,6 +19,7 @@
 #include <rapahub/id.h>
 #include <rapahub/log.h>
 #include <rapahub/method.h>
+#include <rapahub/region.h>
 #include <rapahub/stream.h>
 #include <rapahub/version.h>
 

@@ -21,6 +21,7 @@
 #include <rapahub/limits.h>
 #include <rapahub/log.h>
 #include <rapahub/method.h>
+#include <rapahub/region.h>
 #include <rapahub/supervise.h>
 #include <rapahub/version.h>
 

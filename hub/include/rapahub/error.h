@@ -21,8 +21,8 @@ RAPAHUB_BEGIN_DECLS
       "start host and guest from the same release of rapahub")                                    \
     X(EPROTOCOL, -4098, 9, "the other side broke a rule of the protocol",                         \
       "look up the rule in docs/spec, and the guest's last lines with rapahub logs NAME")         \
-    X(EFULL, -4099, 13, "a table of fixed size is full",                                          \
-      "raise the limit where the host is created, or stop what is not needed")                    \
+    X(EFULL, -4099, 13, "a table or queue of fixed size is full",                                 \
+      "take something out, or raise the limit where it was made")                                 \
     X(ESTALE, -4100, 6, "it has ended meanwhile; nothing was executed",                           \
       "ask for it anew, then call again")                                                         \
     X(EDIED, -4101, 9, "the other side died before it answered; the outcome is unknown",          \
@@ -41,6 +41,32 @@ RAPAHUB_BEGIN_DECLS
     X(ERESET, -4109, 1, "the other side reset the stream", "ask the other side for its reason")   \
     X(EBUDGET, -4110, 75, "the other side keeps as many bytes for this one as it may",            \
       "take the answers that wait, or ask for less at once; then try again")                      \
+    /* event regions: -4129 to -4160; numbers that are left out are of kinds to come */           \
+    X(EEMPTY, -4129, 75, "there is no message", "try again, or wait with a time-out")             \
+    X(EBLOCKED, -4130, 75, "a producer has claimed the next position and not published it",       \
+      "rapahub region inspect NAME says which one: continue or kill it")                          \
+    X(ENOTINITIALIZED, -4132, 75, "the region is not initialised",                                \
+      "rapahub region inspect NAME says whether to wait or to make it anew")                      \
+    X(EROLETAKEN, -4133, 6, "another process has this role in the region",                        \
+      "rapahub region inspect NAME says which one: stop it first")                                \
+    X(ERETIRED, -4135, 13, "the region is used up, or another one is in its place",               \
+      "open it anew, or make it anew: rapahub region recreate NAME")                              \
+    X(EBADMAGIC, -4138, 8, "it is no event region",                                               \
+      "look at the path, or make it anew: rapahub region recreate NAME")                          \
+    X(EBADENDIAN, -4139, 8, "the region is of a machine with another byte order",                 \
+      "make it anew here: rapahub region recreate NAME")                                          \
+    X(EBADVERSION, -4140, 8, "the region is of another version",                                  \
+      "make it anew, or upgrade one side")                                                        \
+    X(EBADKIND, -4141, 8, "the region is of another kind",                                        \
+      "make it anew with the expected kind, or look at its name")                                 \
+    X(ECAPS, -4142, 8, "the region asks for what this side cannot keep, or lacks what it needs",  \
+      "make it anew with the expected capabilities, or upgrade one side")                         \
+    X(ETRUNCATED, -4143, 1, "the region's file is cut",                                           \
+      "make it anew: rapahub region recreate NAME")                                               \
+    X(ELAYOUTBYTES, -4144, 1, "the region is smaller than its own parts",                         \
+      "make it anew: rapahub region recreate NAME")                                               \
+    X(ECORRUPT, -4145, 1, "the region is damaged", "make it anew: rapahub region recreate NAME")  \
+    X(EPEERDEAD, -4146, 9, "the only counterpart in the region is dead", "start it again")        \
     /* the host: -4161 to -4192 */                                                                \
     X(ESTOPPED, -4161, 6, "the guest was stopped on request", "start it again")                   \
     X(ERESTARTING, -4162, 75, "the guest restarts", "try again")                                  \

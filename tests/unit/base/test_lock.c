@@ -208,12 +208,32 @@ static void a_host_that_wants_no_guests_keeps_all_ranges(void **state)
     close(host);
 }
 
+static void readers_share_a_lock_that_keeps_writers_out(void **state)
+{
+    int one = make_file(), other = open_again(one), writer = open_again(one);
+
+    (void)state;
+    assert_int_equal(hub_lock_share(one, HUB_LOCK_HOST, 1), 0);
+    assert_int_equal(hub_lock_share(other, HUB_LOCK_HOST, 1), 0);
+    assert_int_equal(hub_lock_try(writer, HUB_LOCK_HOST, 1), -EAGAIN);
+    assert_int_equal(hub_lock_free(writer, HUB_LOCK_HOST, 1), 0);
+    close(one);
+    assert_int_equal(hub_lock_try(writer, HUB_LOCK_HOST, 1), -EAGAIN);
+    close(other);
+    assert_int_equal(hub_lock_try(writer, HUB_LOCK_HOST, 1), 0);
+    one = open_again(writer);
+    assert_int_equal(hub_lock_share(one, HUB_LOCK_HOST, 1), -EAGAIN);
+    close(one);
+    close(writer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lock_that_another_holds_cannot_be_had),
         cmocka_unit_test(a_lock_is_no_obstacle_to_its_own_holder),
         cmocka_unit_test(a_dropped_lock_can_be_had_again),
+        cmocka_unit_test(readers_share_a_lock_that_keeps_writers_out),
         cmocka_unit_test(ranges_that_do_not_meet_are_independent),
         cmocka_unit_test(a_lock_ends_with_the_last_copy_of_its_descriptor),
         cmocka_unit_test(a_lock_ends_with_the_process_that_held_it),

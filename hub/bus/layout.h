@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* layout: every byte of a region, as docs/spec/region.md has it.
+ *
+ * All of it is written by other processes. Words that change are atomic; the others are copied when
+ * a region is opened, checked there, and never read again. r[impl region.geometry]
+ */
+#ifndef HUB_BUS_LAYOUT_H
+#define HUB_BUS_LAYOUT_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hub/base/atomic.h"
+
+#define HUB_REGION_MAGIC        UINT64_C(0x0153554241504152) /* the bytes "RAPABUS", 1 */
+#define HUB_REGION_MAJOR        1
+#define HUB_REGION_MINOR        0
+#define HUB_REGION_BYTE_ORDER   UINT32_C(0x01020304)
+#define HUB_REGION_FROZEN       64 /* bytes that are the same in every version */
+#define HUB_REGION_HEADER_BYTES 256
+#define HUB_REGION_SIZE_MAX     (UINT64_C(1) << 32)
+#define HUB_REGION_CELL_MIN     64
+#define HUB_REGION_CELL_MAX     65536
+#define HUB_REGION_CELLS_MAX    (UINT32_C(1) << 24)
+#define HUB_REGION_LEASES_MAX   1024
+#define HUB_REGION_BATCH_MAX    256 /* pops after which a consumer stores its head */
+#define HUB_REGION_CLAIM_MAX    32  /* positions that an intent covers */
+
+enum hub_region_kind { HUB_REGION_SPSC = 1, HUB_REGION_MPSC = 2 };
+
+/* The values of `initialized`. */
+enum hub_region_init {
+    HUB_REGION_INIT_NONE,
+    HUB_REGION_INIT_BUSY,
+    HUB_REGION_INIT_DONE,
+    HUB_REGION_INIT_RETIRED
+};
+
+/* Bits of caps_required and caps_optional. */
+#define HUB_CAP_LEASES      (UINT64_C(1) << 0)  /* each claim is covered by a lease */
+#define HUB_CAP_POISON      (UINT64_C(1) << 1)  /* cells may be poisoned */
+#define HUB_CAP_WAKE_FUTEX  (UINT64_C(1) << 2)  /* flags and futex words */
+#define HUB_CAP_BATCH_CLAIM (UINT64_C(1) << 6)  /* intents have a count */
+#define HUB_CAP_WAKE_ASYM   (UINT64_C(1) << 10) /* each participant has joined membarrier */
+#define HUB_CAPS_KNOWN \
+    (HUB_CAP_LEASES | HUB_CAP_POISON | HUB_CAP_WAKE_FUTEX | HUB_CAP_BATCH_CLAIM | HUB_CAP_WAKE_ASYM)
+
+struct hub_region_header {
+    struct hub_a64 magic;
+    uint16_t version_major, version_minor;
+    uint32_t byte_order;
+    uint32_t flags; /* the kind in the low 8 bits */
+    uint32_t header_bytes;
+    uint64_t caps_required, caps_optional;
+    uint64_t layout_bytes; /* that are used */
+    uint64_t region_bytes; /* that its creator mapped */
+    struct hub_a32 initialized;
+    struct hub_a32 generation;
+    uint32_t init_pid; /* for people, never a proof */
+    uint32_t pool_off; /* 0 */
+    uint64_t id;       /* a nonce: which region, over its generations */
+    uint64_t init_ns;  /* monotonic, for people */
+    uint8_t name[16];  /* cut, for people */
+    uint32_t cell_bytes, cell_count;
+    uint32_t lease_off, lease_count;
+    uint32_t body_off;
+    uint32_t header_crc32c;
+    _Alignas(128) struct hub_a64 poisoned_total;
+    struct hub_a64 reaped_total, decode_errors;
+    uint8_t reserved[104];
+};
+
+/* A lease of each handle that claims, or has a role. */
+struct hub_region_lease {
+    _Alignas(128) struct hub_a64 owner; /* pid:32, epoch:16, role:8, state:8 */
+    uint64_t incarnation;               /* 0 */
+    struct hub_a64 intent;              /* count:8, position + 1:56; 0: none */
+    struct hub_a64 progress;            /* for people */
+    struct hub_a64 since_ns;            /* monotonic, for people */
+    uint32_t scope, child;              /* 0 */
+    struct hub_a32 cpu;                 /* where it worked last, + 1; for people */
+    uint8_t name[28];                   /* the program, for people */
+    uint8_t reserved[48];
+};
+
+enum hub_lease_state { HUB_LEASE_FREE, HUB_LEASE_GRANTING, HUB_LEASE_HELD, HUB_LEASE_REAPING };
+enum hub_lease_role { HUB_LEASE_PRODUCER = 1, HUB_LEASE_CONSUMER = 2 };
+
+/* The payload runs on, over the whole cell. */
+struct hub_region_cell {
+    _Alignas(64) struct hub_a64 state; /* cell.h */
+    struct hub_a32 len;
+    struct hub_a32 flags; /* 0 in the low half; the lease of its producer, + 1, in the high one */
+    uint8_t payload[48];
+};
+
+struct hub_region_ring {
+    _Alignas(128) struct hub_a64 tail; /* MPSC: the claims; SPSC: the publications, lazy */
+    uint32_t mask, cells_off;
+    struct hub_a32 producer_lease; /* SPSC: its lease + 1; 0: none */
+    uint32_t kind;
+    _Alignas(128) struct hub_a64 head; /* the messages that were consumed, lazy */
+    struct hub_a32 consumer_lease;     /* + 1; 0: none */
+    uint32_t head_batch;
+    _Alignas(128) struct hub_a32 not_empty_seq;
+    struct hub_a32 not_empty_flag;
+    _Alignas(128) struct hub_a32 not_full_seq;
+    struct hub_a32 not_full_flag;
+};
+
+#define HUB_REGION_AT(type, member, offset) \
+    static_assert(offsetof(struct type, member) == (offset), #type "." #member)
+HUB_REGION_AT(hub_region_header, byte_order, 12);
+HUB_REGION_AT(hub_region_header, flags, 16);
+HUB_REGION_AT(hub_region_header, caps_required, 24);
+HUB_REGION_AT(hub_region_header, layout_bytes, 40);
+HUB_REGION_AT(hub_region_header, initialized, 56);
+HUB_REGION_AT(hub_region_header, init_pid, 64);
+HUB_REGION_AT(hub_region_header, id, 72);
+HUB_REGION_AT(hub_region_header, name, 88);
+HUB_REGION_AT(hub_region_header, cell_bytes, 104);
+HUB_REGION_AT(hub_region_header, lease_off, 112);
+HUB_REGION_AT(hub_region_header, body_off, 120);
+HUB_REGION_AT(hub_region_header, header_crc32c, 124);
+HUB_REGION_AT(hub_region_header, poisoned_total, 128);
+HUB_REGION_AT(hub_region_lease, intent, 16);
+HUB_REGION_AT(hub_region_lease, since_ns, 32);
+HUB_REGION_AT(hub_region_lease, cpu, 48);
+HUB_REGION_AT(hub_region_lease, name, 52);
+HUB_REGION_AT(hub_region_cell, len, 8);
+HUB_REGION_AT(hub_region_cell, flags, 12);
+HUB_REGION_AT(hub_region_cell, payload, 16);
+HUB_REGION_AT(hub_region_ring, mask, 8);
+HUB_REGION_AT(hub_region_ring, producer_lease, 16);
+HUB_REGION_AT(hub_region_ring, kind, 20);
+HUB_REGION_AT(hub_region_ring, head, 128);
+HUB_REGION_AT(hub_region_ring, consumer_lease, 136);
+HUB_REGION_AT(hub_region_ring, head_batch, 140);
+HUB_REGION_AT(hub_region_ring, not_empty_seq, 256);
+HUB_REGION_AT(hub_region_ring, not_full_seq, 384);
+static_assert(sizeof(struct hub_region_header) == HUB_REGION_HEADER_BYTES, "header");
+static_assert(sizeof(struct hub_region_lease) == 128, "lease");
+static_assert(sizeof(struct hub_region_cell) == HUB_REGION_CELL_MIN, "cell");
+static_assert(sizeof(struct hub_region_ring) == 512, "ring");
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* producer: the public handle: role, policy, wait, try again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/region.h>
+
+#include "hub/base/clock.h"
+#include "hub/bus/bus_wait.h"
+#include "hub/bus/mpsc.h"
+#include "hub/bus/resume.h"
+#include "hub/bus/role.h"
+#include "hub/bus/spsc.h"
+
+#define BACKOFF_FIRST HUB_MICROSECOND
+#define BACKOFF_MOST  HUB_MILLISECOND
+
+struct rapahub_producer {
+    struct hub_ring_view view;
+    struct hub_role role;
+    struct hub_role_counterpart consumer;
+    struct hub_a64 *intent; /* in its lease; NULL: no leases, or no other producer */
+    enum rapahub_on_full on_full;
+    bool single; /* the region is SPSC */
+    bool spins;
+    uint64_t tail; /* SPSC only */
+    uint64_t dropped;
+};
+
+static int check_options(const struct rapahub_region *region,
+                         const struct rapahub_producer_options *options)
+{
+    uint64_t reserved = 0;
+
+    for (size_t i = 0; i < sizeof options->reserved / sizeof *options->reserved; i++)
+        reserved |= options->reserved[i];
+    if (reserved != 0 || (unsigned)options->on_full > RAPAHUB_ON_FULL_FAIL)
+        return rapahub_fail(RAPAHUB_EINVAL, "region.edge",
+                            "an option of the producer is not valid");
+    if (options->on_full == RAPAHUB_ON_FULL_BLOCK &&
+        !hub_region_shape_has(&region->shape, HUB_CAP_WAKE_FUTEX))
+        return rapahub_fail(RAPAHUB_EINVAL, "region.edge",
+                            "the region has no wakes, so a producer cannot block: choose another "
+                            "policy");
+    return 0;
+}
+
+static int begin(struct rapahub_producer *producer, struct rapahub_region *region)
+{
+    int r;
+
+    producer->view = region->view;
+    producer->single = region->shape.kind == HUB_REGION_SPSC;
+    producer->spins = true;
+    producer->consumer = (struct hub_role_counterpart){region, HUB_LEASE_CONSUMER, false};
+    r = hub_role_take(region, HUB_LEASE_PRODUCER, &producer->role);
+    if (r < 0)
+        return r;
+    if (!producer->single && producer->role.lease != HUB_LEASE_NONE)
+        producer->intent = &hub_region_lease_at(region, producer->role.lease)->intent;
+    r = producer->single ? hub_resume_tail(&producer->view, &producer->tail) : 0;
+    if (r < 0)
+        hub_role_drop(&producer->role);
+    return r;
+}
+
+int rapahub_producer_open(struct rapahub_region *region,
+                          const struct rapahub_producer_options *options,
+                          struct rapahub_producer **out)
+{
+    static const struct rapahub_producer_options none;
+    struct rapahub_producer *producer = calloc(1, sizeof *producer);
+    int r = check_options(region, options ? options : &none);
+
+    if (!producer)
+        r = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a producer");
+    if (r == 0) {
+        producer->on_full = options ? options->on_full : RAPAHUB_ON_FULL_BLOCK;
+        r = begin(producer, region);
+    }
+    if (r < 0) {
+        free(producer);
+        return r;
+    }
+    *out = producer;
+    return 0;
+}
+
+static int try_push(struct rapahub_producer *producer, const void *data, size_t size)
+{
+    uint32_t by = producer->role.lease == HUB_LEASE_NONE ? 0 : producer->role.lease + 1;
+    int r;
+
+    if (!producer->single)
+        return hub_mpsc_push(&producer->view, producer->intent, data, size, by);
+    r = hub_spsc_push(&producer->view, producer->tail, data, size, by);
+    producer->tail += r == 0;
+    return r;
+}
+
+static bool has_room(const void *user)
+{
+    const struct rapahub_producer *producer = user;
+
+    return producer->single ? !hub_spsc_is_full(&producer->view, producer->tail)
+                            : !hub_mpsc_is_full(&producer->view);
+}
+
+static int look_at_consumer(void *user)
+{
+    struct rapahub_producer *producer = user;
+
+    return hub_role_counterpart_died(&producer->consumer)
+               ? rapahub_fail(RAPAHUB_EPEERDEAD, "region.peer.dead",
+                              "the region is full, and its consumer is dead")
+               : 0;
+}
+
+static int block(struct rapahub_producer *producer, uint64_t deadline_ns)
+{
+    const struct hub_bus_wait wait = {.region = producer->role.region,
+                                      .sleep = &producer->view.not_full,
+                                      .ready = has_room,
+                                      .look = look_at_consumer,
+                                      .user = producer,
+                                      .spins = &producer->spins};
+
+    return hub_bus_wait_until(&wait, deadline_ns);
+}
+
+/* A producer that backs off sets no flag, so it is not woken. */
+static int back_off(struct rapahub_producer *producer, uint64_t *gap, uint64_t deadline_ns)
+{
+    uint64_t left = hub_clock_left(deadline_ns);
+    int r = hub_region_current(producer->role.region);
+
+    if (r == 0)
+        r = look_at_consumer(producer);
+    if (has_room(producer))
+        return 0;
+    if (r == 0 && left == 0)
+        return RAPAHUB_ETIMEDOUT;
+    hub_clock_pause(*gap < left ? *gap : left);
+    *gap = *gap < BACKOFF_MOST / 2 ? 2 * *gap : BACKOFF_MOST;
+    return r;
+}
+
+/* Waits where the policy is to wait; then the caller tries again. r[impl region.edge]
+ * r[impl region.stopped] */
+static int wait_for_room(struct rapahub_producer *producer, uint64_t *gap, uint64_t deadline_ns)
+{
+    if (producer->on_full == RAPAHUB_ON_FULL_FAIL || deadline_ns == 0)
+        return RAPAHUB_EFULL;
+    if (producer->on_full == RAPAHUB_ON_FULL_BLOCK)
+        return block(producer, deadline_ns);
+    return back_off(producer, gap, deadline_ns);
+}
+
+static int push_when_there_is_room(struct rapahub_producer *producer,
+                                   const struct rapahub_message *message, uint64_t timeout_ns)
+{
+    uint64_t gap = BACKOFF_FIRST, deadline = timeout_ns ? hub_clock_after(timeout_ns) : 0;
+    int r;
+
+    do {
+        r = wait_for_room(producer, &gap, deadline);
+        if (r < 0)
+            return r;
+        r = try_push(producer, message->data, message->size);
+    } while (r == RAPAHUB_EFULL);
+    return r;
+}
+
+int rapahub_producer_push(struct rapahub_producer *producer, const void *data, size_t size,
+                          uint64_t timeout_ns)
+{
+    const struct rapahub_message message = {.data = data, .size = size};
+    int r;
+
+    if (size > producer->view.cell_bytes - HUB_CELL_OVERHEAD)
+        return rapahub_fail(RAPAHUB_EMSGSIZE, "region.cell",
+                            "a message of %zu bytes: a cell of the region has room for %u", size,
+                            producer->view.cell_bytes - HUB_CELL_OVERHEAD);
+    r = try_push(producer, data, size);
+    if (r == RAPAHUB_EFULL && producer->on_full == RAPAHUB_ON_FULL_DROP) {
+        producer->dropped++;
+        return 0;
+    }
+    if (r == RAPAHUB_EFULL)
+        r = push_when_there_is_room(producer, &message, timeout_ns);
+    if (r == 0)
+        hub_sleep_wake(&producer->view.not_empty);
+    return r;
+}
+
+uint64_t rapahub_producer_dropped(const struct rapahub_producer *producer)
+{
+    return producer->dropped;
+}
+
+void rapahub_producer_close(struct rapahub_producer *producer)
+{
+    if (!producer)
+        return;
+    hub_role_drop(&producer->role);
+    free(producer);
+}

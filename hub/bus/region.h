@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* region: a region that this process has mapped, the locks of its file, and what is held here.
+ *
+ * The mapping is made through the very description that holds the locks, and is not in a child: so
+ * a lock that is free proves that no former holder can store through its mapping any more
+ * (docs/adr/0039). A description does not conflict with itself: what the struct says is held here
+ * is alive, whatever a lock says.
+ */
+#ifndef HUB_BUS_REGION_H
+#define HUB_BUS_REGION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rapahub/region.h>
+
+#include "hub/base/mapping.h"
+#include "hub/base/mutex.h"
+#include "hub/bus/cell.h"
+#include "hub/bus/region_shape.h"
+#include "hub/bus/sleep.h"
+
+/* Bytes of the file that are locked, far after its data. */
+#define HUB_REGION_LOCKS         (UINT64_C(1) << 41)
+#define HUB_REGION_LOCK_INIT     (HUB_REGION_LOCKS + 0)
+#define HUB_REGION_LOCK_ATTACH   (HUB_REGION_LOCKS + 1)
+#define HUB_REGION_LOCK_TABLE    (HUB_REGION_LOCKS + 2)
+#define HUB_REGION_LOCK_CONSUMER (HUB_REGION_LOCKS + 64)
+#define HUB_REGION_LOCK_PRODUCER (HUB_REGION_LOCKS + 320)
+#define HUB_REGION_LOCK_LEASE    (HUB_REGION_LOCKS + 1024)
+
+#define HUB_REGION_FOLDER "/dev/shm"
+
+/* The ring of a region, by private numbers. */
+struct hub_ring_view {
+    struct hub_region_ring *ring;
+    uint8_t *cells;
+    uint32_t mask, cell_bytes;
+    uint32_t head_batch;
+    bool poison; /* cells may be poisoned */
+    struct hub_sleep not_empty, not_full;
+};
+
+static inline struct hub_region_cell *hub_ring_view_cell(const struct hub_ring_view *view,
+                                                         uint64_t position)
+{
+    return (struct hub_region_cell *)(void *)(view->cells +
+                                              (position & view->mask) * view->cell_bytes);
+}
+
+struct rapahub_region {
+    struct hub_mapping mapping;
+    struct hub_region_shape shape;
+    struct hub_ring_view view;
+    uint32_t generation;
+    uint64_t wait_ns;
+    struct hub_mutex mutex; /* guards the rest; never held during a wait */
+    uint32_t handles GUARDED_BY(mutex);
+    bool table GUARDED_BY(mutex), producer GUARDED_BY(mutex), consumer GUARDED_BY(mutex);
+    struct hub_a64 leases[HUB_REGION_LEASES_MAX / 64]; /* changed under the mutex */
+};
+
+/* Writes the path that a name means, or a path itself. -EINVAL: it is neither. */
+int hub_region_path(const char *name, char to[RAPAHUB_REGION_PATH_MAX]);
+
+static inline bool hub_region_is_path(const char *name)
+{
+    for (; *name; name++)
+        if (*name == '/')
+            return true;
+    return false;
+}
+
+/* Says whether a name may be that of a region. */
+bool hub_region_is_name(const char *name);
+
+/* Checks a mapping and attaches to its region; owns the mapping, also after a failure.
+ * r[impl region.again] */
+int hub_region_attach(struct hub_mapping *mapping,
+                      const struct rapahub_region_open_options *options,
+                      struct rapahub_region **out);
+
+/* Says why a region cannot be used that is in state 1, 0 or 3: adds to the diagnosis whether its
+ * initialiser lives. Returns `r`. r[impl region.init.proof] */
+int hub_region_explain_init(int fd, uint32_t initialized, int r);
+
+/* Makes the view of a ring from a shape that was checked. */
+struct hub_ring_view hub_region_view(uint8_t *data, const struct hub_region_shape *shape);
+
+struct hub_region_lease *hub_region_lease_at(const struct rapahub_region *region, uint32_t index);
+struct hub_region_header *hub_region_header(const struct rapahub_region *region);
+
+/* Returns 0, or RAPAHUB_ESTALE where the region was made anew under this handle, which breaks the
+ * rule of its exclusive access. r[impl region.generation] */
+int hub_region_current(const struct rapahub_region *region);
+
+/* TABLE: its holder is the only process that grants leases and roles, takes them back, or repairs.
+ * -ETIMEDOUT: another process, which may be stopped, has had it until the deadline. A deadline of 0
+ * tries once. */
+int hub_region_table_enter(struct rapahub_region *region, uint64_t deadline_ns);
+void hub_region_table_leave(struct rapahub_region *region);
+
+/* Notes that a handle was opened, or closed. */
+void hub_region_handle_opened(struct rapahub_region *region);
+void hub_region_handle_closed(struct rapahub_region *region);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/bus/region_check.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "hub/base/crc32c.h"
+
+#define KIND(flags) ((flags)&UINT32_C(0xFF))
+
+/* A private copy of what is there, zero where the file ends before. */
+struct copy {
+    union {
+        struct hub_region_header header;
+        uint64_t words[HUB_REGION_HEADER_BYTES / 8];
+    };
+    size_t length; /* the whole file */
+};
+
+static void copy_header(struct copy *copy, const void *data, size_t length)
+{
+    const struct hub_region_header *header = data;
+    size_t bytes = length < HUB_REGION_HEADER_BYTES ? length : HUB_REGION_HEADER_BYTES;
+    uint32_t initialized = length < HUB_REGION_FROZEN ? 0 : hub_observe(&header->initialized);
+
+    memset(copy, 0, sizeof *copy);
+    copy->length = length;
+    hub_copy_in(copy->words, data, bytes / 8);
+    copy->header.initialized.word = initialized; /* it is written last, so it is read first */
+}
+
+uint32_t hub_region_check_sum(const struct hub_region_header *header)
+{
+    const uint8_t *bytes = (const uint8_t *)header;
+    uint32_t sum = hub_crc32c(0, bytes, 56);
+
+    sum = hub_crc32c(sum, bytes + 68, 12);
+    return hub_crc32c(sum, bytes + 104, 20);
+}
+
+/* The first 64 bytes are the same in every version. */
+static int check_frozen(const struct copy *copy)
+{
+    const struct hub_region_header *h = &copy->header;
+
+    if (copy->length < HUB_REGION_FROZEN)
+        return rapahub_fail(RAPAHUB_ETRUNCATED, "region.order", "it has %zu bytes, at least %d",
+                            copy->length, HUB_REGION_FROZEN);
+    if (h->magic.word == 0)
+        return rapahub_fail(RAPAHUB_ENOTINITIALIZED, "region.order", "it has no magic yet");
+    if (h->magic.word != HUB_REGION_MAGIC)
+        return rapahub_fail(RAPAHUB_EBADMAGIC, "region.order",
+                            "it begins with %016" PRIx64 ", which is no region", h->magic.word);
+    if (h->byte_order != HUB_REGION_BYTE_ORDER)
+        return rapahub_fail(RAPAHUB_EBADENDIAN, "region.order", "its byte order is %08" PRIx32,
+                            h->byte_order);
+    if (h->flags == 0)
+        return rapahub_fail(RAPAHUB_ENOTINITIALIZED, "region.order", "it has no kind yet");
+    return 0;
+}
+
+/* r[impl region.init] r[impl region.init.code] */
+static int check_initialized(const struct hub_region_header *h)
+{
+    static const char *const texts[] = {"nothing of it is initialised", "it is being initialised"};
+    uint32_t state = h->initialized.word;
+
+    if (state == HUB_REGION_INIT_DONE)
+        return 0;
+    if (state > HUB_REGION_INIT_RETIRED)
+        return rapahub_fail(RAPAHUB_ENOTINITIALIZED, "region.init.code",
+                            "its state is %" PRIu32 ", which is none", state);
+    return rapahub_fail(RAPAHUB_ENOTINITIALIZED, "region.init.code", "%s",
+                        state == HUB_REGION_INIT_RETIRED ? "it was removed or replaced"
+                                                         : texts[state]);
+}
+
+/* r[impl region.kind] */
+static int check_kind(const struct hub_region_header *h, uint32_t kind)
+{
+    uint32_t is = KIND(h->flags);
+
+    if (is != h->flags || (is != HUB_REGION_SPSC && is != HUB_REGION_MPSC))
+        return rapahub_fail(RAPAHUB_EBADKIND, "region.kind",
+                            "its kind is %" PRIu32 ", which is not known here", h->flags);
+    if (kind != 0 && kind != is)
+        return rapahub_fail(RAPAHUB_EBADKIND, "region.kind",
+                            "its kind is %" PRIu32 ", and %" PRIu32 " was asked for", is, kind);
+    return 0;
+}
+
+/* Some capabilities ask for others. r[impl region.caps] */
+static int check_caps(const struct hub_region_header *h)
+{
+    uint64_t unknown = h->caps_required & ~HUB_CAPS_KNOWN;
+    uint64_t all = h->caps_required | h->caps_optional;
+    uint64_t with_leases = HUB_CAP_POISON | HUB_CAP_BATCH_CLAIM;
+
+    if (unknown)
+        return rapahub_fail(RAPAHUB_ECAPS, "region.caps",
+                            "it needs capabilities %" PRIx64 ", not known here", unknown);
+    if (h->caps_optional & (HUB_CAP_LEASES | with_leases | HUB_CAP_WAKE_ASYM))
+        return rapahub_fail(RAPAHUB_ECAPS, "region.caps", "leases and their like are no options");
+    if (((h->caps_required & with_leases) && !(h->caps_required & HUB_CAP_LEASES)) ||
+        ((h->caps_required & HUB_CAP_WAKE_ASYM) && !(all & HUB_CAP_WAKE_FUTEX)))
+        return rapahub_fail(RAPAHUB_ECAPS, "region.caps",
+                            "its capabilities %" PRIx64 " do not fit together", h->caps_required);
+    return 0;
+}
+
+/* r[impl region.length] */
+static int check_length(const struct copy *copy)
+{
+    const struct hub_region_header *h = &copy->header;
+    uint64_t least = HUB_REGION_HEADER_BYTES + sizeof(struct hub_region_ring);
+
+    if (h->layout_bytes < least || h->layout_bytes >= HUB_REGION_SIZE_MAX)
+        return rapahub_fail(RAPAHUB_ELAYOUTBYTES, "region.length",
+                            "it claims %" PRIu64 " bytes, at least %" PRIu64, h->layout_bytes,
+                            least);
+    if (h->layout_bytes > copy->length)
+        return rapahub_fail(RAPAHUB_ETRUNCATED, "region.length",
+                            "it claims %" PRIu64 " bytes and has %zu", h->layout_bytes,
+                            copy->length);
+    return 0;
+}
+
+static void take_header(const struct hub_region_header *h, struct hub_region_found *out)
+{
+    out->shape = (struct hub_region_shape){
+        .kind = KIND(h->flags) == HUB_REGION_MPSC ? HUB_REGION_MPSC : HUB_REGION_SPSC,
+        .caps_required = h->caps_required,
+        .caps_optional = h->caps_optional,
+        .cell_bytes = h->cell_bytes,
+        .cell_count = h->cell_count,
+        .lease_off = h->lease_off,
+        .lease_count = h->lease_count,
+        .body_off = h->body_off,
+        .layout_bytes = h->layout_bytes};
+}
+
+/* The ring lies inside; its own numbers are copied once, and checked. */
+static bool take_ring(const uint8_t *data, struct hub_region_found *out)
+{
+    struct hub_region_shape *shape = &out->shape;
+    union {
+        struct hub_region_ring ring;
+        uint64_t words[sizeof(struct hub_region_ring) / 8];
+    } copy;
+
+    if (shape->body_off % 128 != 0 || shape->body_off > shape->layout_bytes ||
+        shape->layout_bytes - shape->body_off < sizeof copy.ring)
+        return false;
+    hub_copy_in(copy.words, (const void *)(data + shape->body_off),
+                sizeof copy.words / sizeof *copy.words);
+    shape->cells_off = copy.ring.cells_off;
+    shape->head_batch = copy.ring.head_batch;
+    return copy.ring.kind == (uint32_t)shape->kind && copy.ring.mask + 1 == shape->cell_count &&
+           hub_region_shape_holds(shape);
+}
+
+static int check_geometry(const struct copy *copy, const void *data, struct hub_region_found *out)
+{
+    const struct hub_region_header *h = &copy->header;
+
+    if (h->header_bytes != HUB_REGION_HEADER_BYTES)
+        return rapahub_fail(RAPAHUB_ECORRUPT, "region.geometry", "its header has %" PRIu32 " bytes",
+                            h->header_bytes);
+    if (hub_region_check_sum(h) != h->header_crc32c)
+        return rapahub_fail(RAPAHUB_ECORRUPT, "region.geometry",
+                            "the checksum of its header is wrong");
+    take_header(h, out);
+    if (!take_ring(data, out))
+        return rapahub_fail(RAPAHUB_ECORRUPT, "region.geometry",
+                            "its parts do not fit into its %" PRIu64 " bytes", h->layout_bytes);
+    return 0;
+}
+
+static int check_version(const struct hub_region_header *h)
+{
+    if (h->version_major == HUB_REGION_MAJOR)
+        return 0;
+    return rapahub_fail(RAPAHUB_EBADVERSION, "region.order", "its version is %u.%u, not %d",
+                        h->version_major, h->version_minor, HUB_REGION_MAJOR);
+}
+
+static int check_rest(const struct copy *copy, const void *data, uint32_t kind,
+                      struct hub_region_found *out)
+{
+    int r = check_version(&copy->header);
+
+    if (r == 0)
+        r = check_kind(&copy->header, kind);
+    if (r == 0)
+        r = check_caps(&copy->header);
+    if (r == 0)
+        r = check_length(copy);
+    return r == 0 ? check_geometry(copy, data, out) : r;
+}
+
+static int check(const void *data, size_t length, struct copy *copy, struct hub_region_found *out)
+{
+    int r;
+
+    memset(out, 0, sizeof *out);
+    copy_header(copy, data, length);
+    r = check_frozen(copy);
+    if (r < 0)
+        return r;
+    out->initialized = copy->header.initialized.word;
+    out->generation = copy->header.generation.word;
+    out->init_pid = copy->header.init_pid;
+    out->id = copy->header.id;
+    return 0;
+}
+
+int hub_region_check(const void *data, size_t length, uint32_t kind, struct hub_region_found *out)
+{
+    struct copy copy;
+    int r = check(data, length, &copy, out);
+
+    if (r == 0)
+        r = check_initialized(&copy.header);
+    return r == 0 ? check_rest(&copy, data, kind, out) : r;
+}
+
+int hub_region_check_geometry(const void *data, size_t length, struct hub_region_found *out)
+{
+    struct copy copy;
+    int r = check(data, length, &copy, out);
+
+    return r == 0 ? check_rest(&copy, data, 0, out) : r;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/bus/region_shape.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define CELL_BYTES 64
+#define CELLS      1024
+#define LEASES     64
+#define HEAD_BATCH 32
+#define PART_ALIGN UINT64_C(128)
+#define PARTS      4
+
+struct part {
+    uint64_t at, size;
+};
+
+static bool is_power_of_two(uint32_t n)
+{
+    return n != 0 && (n & (n - 1)) == 0;
+}
+
+static uint32_t or_default(uint32_t given, uint32_t fallback)
+{
+    return given ? given : fallback;
+}
+
+static int refuse(const char *what, uint32_t given, const char *allowed)
+{
+    return rapahub_fail(RAPAHUB_EINVAL, "", "%s may not be %" PRIu32 ": %s", what, given, allowed);
+}
+
+static bool is_zero(const uint64_t *words, size_t count)
+{
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < count; i++)
+        all |= words[i];
+    return all == 0;
+}
+
+static int check_options(const struct rapahub_region_options *o,
+                         const struct hub_region_shape *shape)
+{
+    if (o->kind != RAPAHUB_REGION_SPSC && o->kind != RAPAHUB_REGION_MPSC)
+        return refuse("the kind of a region", (uint32_t)o->kind, "give one, SPSC or MPSC");
+    if (o->profile != RAPAHUB_REGION_V1 && o->profile != RAPAHUB_REGION_HARDENED)
+        return refuse("the profile of a region", (uint32_t)o->profile, "V1 or HARDENED");
+    if (shape->cell_bytes < HUB_REGION_CELL_MIN || shape->cell_bytes > HUB_REGION_CELL_MAX ||
+        shape->cell_bytes % HUB_REGION_CELL_MIN != 0)
+        return refuse("the bytes of a cell", o->cell_bytes, "64 to 65,536, a multiple of 64");
+    if (shape->cell_count < 2 || shape->cell_count > HUB_REGION_CELLS_MAX ||
+        !is_power_of_two(shape->cell_count))
+        return refuse("the number of cells", o->cells, "2 to 2^24, a power of two");
+    if (o->leases > HUB_REGION_LEASES_MAX)
+        return refuse("the number of leases", o->leases, "at most 1,024");
+    if (shape->head_batch > HUB_REGION_BATCH_MAX)
+        return refuse("the batch of a head", o->head_batch, "at most 256");
+    if (o->file_mode & ~UINT32_C(0660))
+        return refuse("the mode of a file", o->file_mode, "at most 0660");
+    return is_zero(o->reserved, sizeof o->reserved / sizeof *o->reserved)
+               ? 0
+               : rapahub_fail(RAPAHUB_EINVAL, "", "reserved options of a region must be 0");
+}
+
+/* r[impl region.profile] */
+static void set_caps(const struct rapahub_region_options *options, bool light_wakes,
+                     struct hub_region_shape *shape)
+{
+    if (options->profile == RAPAHUB_REGION_V1) {
+        shape->caps_optional = HUB_CAP_WAKE_FUTEX;
+        return;
+    }
+    shape->caps_required =
+        HUB_CAP_LEASES | HUB_CAP_POISON | HUB_CAP_BATCH_CLAIM | HUB_CAP_WAKE_FUTEX;
+    if (light_wakes)
+        shape->caps_required |= HUB_CAP_WAKE_ASYM;
+    shape->lease_count = or_default(options->leases, LEASES);
+}
+
+static uint64_t align(uint64_t offset)
+{
+    return (offset + PART_ALIGN - 1) & ~(PART_ALIGN - 1);
+}
+
+int hub_region_shape_make(const struct rapahub_region_options *options, bool light_wakes,
+                          struct hub_region_shape *out)
+{
+    uint64_t end;
+    int r;
+
+    memset(out, 0, sizeof *out);
+    out->kind = options->kind == RAPAHUB_REGION_MPSC ? HUB_REGION_MPSC : HUB_REGION_SPSC;
+    out->cell_bytes = or_default(options->cell_bytes, CELL_BYTES);
+    out->cell_count = or_default(options->cells, CELLS);
+    out->head_batch = or_default(options->head_batch, HEAD_BATCH);
+    r = check_options(options, out);
+    if (r < 0)
+        return r;
+    set_caps(options, light_wakes, out);
+    out->lease_off = HUB_REGION_HEADER_BYTES;
+    end = out->lease_off + (uint64_t)out->lease_count * sizeof(struct hub_region_lease);
+    out->body_off = (uint32_t)align(end);
+    out->cells_off = (uint32_t)align(out->body_off + sizeof(struct hub_region_ring));
+    out->layout_bytes = out->cells_off + (uint64_t)out->cell_count * out->cell_bytes;
+    return out->layout_bytes < HUB_REGION_SIZE_MAX
+               ? 0
+               : rapahub_fail(RAPAHUB_EINVAL, "",
+                              "%" PRIu32 " cells of %" PRIu32
+                              " bytes: a region has less than 4 GiB",
+                              out->cell_count, out->cell_bytes);
+}
+
+static bool is_apart(const struct part *parts, uint64_t total)
+{
+    for (size_t i = 0; i < PARTS; i++) {
+        if (parts[i].at > total || parts[i].size > total - parts[i].at)
+            return false;
+        for (size_t j = 0; j < i; j++)
+            if (parts[i].size > 0 && parts[j].size > 0 &&
+                parts[i].at < parts[j].at + parts[j].size &&
+                parts[j].at < parts[i].at + parts[i].size)
+                return false;
+    }
+    return true;
+}
+
+static bool numbers_hold(const struct hub_region_shape *s)
+{
+    bool leases = (s->caps_required & HUB_CAP_LEASES) != 0;
+
+    return s->cell_bytes >= HUB_REGION_CELL_MIN && s->cell_bytes <= HUB_REGION_CELL_MAX &&
+           s->cell_bytes % HUB_REGION_CELL_MIN == 0 && s->cell_count >= 2 &&
+           s->cell_count <= HUB_REGION_CELLS_MAX && is_power_of_two(s->cell_count) &&
+           s->lease_count <= HUB_REGION_LEASES_MAX && leases == (s->lease_count > 0) &&
+           s->head_batch >= 1 && s->head_batch <= HUB_REGION_BATCH_MAX;
+}
+
+bool hub_region_shape_holds(const struct hub_region_shape *s)
+{
+    const struct part parts[PARTS] = {
+        {0, HUB_REGION_HEADER_BYTES},
+        {s->lease_off, (uint64_t)s->lease_count * sizeof(struct hub_region_lease)},
+        {s->body_off, sizeof(struct hub_region_ring)},
+        {s->cells_off, (uint64_t)s->cell_count * s->cell_bytes}};
+
+    return numbers_hold(s) && s->lease_off % PART_ALIGN == 0 && s->body_off % PART_ALIGN == 0 &&
+           s->cells_off % HUB_REGION_CELL_MIN == 0 && is_apart(parts, s->layout_bytes);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* region_shape: where the parts of a region lie, and what it can do. Private numbers: after the
+ * shape was made the geometry is never read from the region again. Pure. */
+#ifndef HUB_BUS_REGION_SHAPE_H
+#define HUB_BUS_REGION_SHAPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rapahub/region.h>
+
+#include "hub/bus/layout.h"
+
+struct hub_region_shape {
+    enum hub_region_kind kind;
+    uint64_t caps_required, caps_optional;
+    uint32_t cell_bytes, cell_count;
+    uint32_t lease_off, lease_count;
+    uint32_t body_off, cells_off;
+    uint32_t head_batch;
+    uint64_t layout_bytes;
+};
+
+/* Says whether a region with this shape has a capability. */
+static inline bool hub_region_shape_has(const struct hub_region_shape *shape, uint64_t cap)
+{
+    return ((shape->caps_required | shape->caps_optional) & cap) != 0;
+}
+
+/* Lays out a new region. `light_wakes`: the system has membarrier. -EINVAL says which option is
+ * wrong. */
+int hub_region_shape_make(const struct rapahub_region_options *options, bool light_wakes,
+                          struct hub_region_shape *out);
+
+/* Says whether all parts of a shape that was read lie inside `layout_bytes`, aligned, and none over
+ * another. */
+bool hub_region_shape_holds(const struct hub_region_shape *shape);
+
+#endif

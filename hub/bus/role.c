@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/bus/role.h"
+
+#include <inttypes.h>
+
+#include "hub/base/clock.h"
+#include "hub/base/lock.h"
+#include "hub/bus/reap.h"
+
+/* A role that only one handle has, in this region. */
+struct single {
+    uint64_t lock; /* 0: any number may have the role */
+    bool *here;    /* a handle of this process has it */
+    struct hub_a32 *word;
+};
+
+static struct single single_of(struct rapahub_region *region, enum hub_lease_role role)
+{
+    struct hub_region_ring *ring = region->view.ring;
+
+    if (role == HUB_LEASE_CONSUMER)
+        return (struct single){HUB_REGION_LOCK_CONSUMER, &region->consumer, &ring->consumer_lease};
+    if (region->shape.kind == HUB_REGION_SPSC)
+        return (struct single){HUB_REGION_LOCK_PRODUCER, &region->producer, &ring->producer_lease};
+    return (struct single){0, NULL, NULL};
+}
+
+/* For people only: what the lease says of its holder. */
+static int refuse_taken(const struct rapahub_region *region, enum hub_lease_role role,
+                        const struct single *single)
+{
+    const char *word = role == HUB_LEASE_PRODUCER ? "producer" : "consumer";
+    uint32_t lease = hub_observe(single->word);
+
+    if (lease == 0 || lease > region->shape.lease_count)
+        return rapahub_fail(RAPAHUB_EROLETAKEN, "region.role", "the region has a %s that lives",
+                            word);
+    return rapahub_fail(
+        RAPAHUB_EROLETAKEN, "region.role",
+        "the region has a %s that lives: lease %" PRIu32 ", pid %" PRId32, word, lease - 1,
+        hub_region_lease_pid(hub_observe64(&hub_region_lease_at(region, lease - 1)->owner)));
+}
+
+/* Says whether this handle is the one that has the role from now on. */
+static bool take_single(struct rapahub_region *region, const struct single *single)
+{
+    bool taken;
+
+    hub_mutex_lock(&region->mutex);
+    taken = !*single->here && hub_lock_try(region->mapping.fd, single->lock, 1) == 0;
+    *single->here |= taken;
+    hub_mutex_unlock(&region->mutex);
+    return taken;
+}
+
+static void drop_single(struct rapahub_region *region, const struct single *single)
+{
+    hub_mutex_lock(&region->mutex);
+    *single->here = false;
+    (void)hub_lock_drop(region->mapping.fd, single->lock, 1);
+    hub_mutex_unlock(&region->mutex);
+}
+
+/* Under TABLE. */
+static int take(struct hub_role *role)
+{
+    struct rapahub_region *region = role->region;
+    struct single single = single_of(region, role->role);
+    int r = hub_region_current(region);
+
+    if (r < 0)
+        return r;
+    (void)hub_reap_dead(region);
+    if (single.lock && !take_single(region, &single))
+        return refuse_taken(region, role->role, &single);
+    if (region->shape.lease_count > 0)
+        r = hub_region_lease_grant(region, role->role, &role->lease);
+    if (single.lock && r < 0)
+        drop_single(region, &single);
+    if (single.lock && r == 0)
+        hub_publish(single.word, role->lease == HUB_LEASE_NONE ? 0 : role->lease + 1);
+    return r;
+}
+
+int hub_role_take(struct rapahub_region *region, enum hub_lease_role role, struct hub_role *out)
+{
+    int r = hub_region_table_enter(region, hub_clock_after(region->wait_ns));
+
+    *out = (struct hub_role){region, role, HUB_LEASE_NONE};
+    if (r < 0)
+        return r;
+    r = take(out);
+    hub_region_table_leave(region);
+    if (r == 0)
+        hub_region_handle_opened(region);
+    return r;
+}
+
+/* The lock of a role goes last: when it is free, the rest is cleared. */
+void hub_role_drop(const struct hub_role *role)
+{
+    struct rapahub_region *region = role->region;
+    struct single single = single_of(region, role->role);
+
+    if (single.lock)
+        hub_publish(single.word, 0);
+    if (role->lease != HUB_LEASE_NONE)
+        hub_region_lease_release(region, role->lease);
+    if (single.lock)
+        drop_single(region, &single);
+    hub_region_handle_closed(region);
+}
+
+static bool lease_died(struct rapahub_region *region, const struct single *single)
+{
+    uint32_t lease = hub_observe(single->word);
+    struct hub_dead dead;
+
+    if (lease == 0 || lease > region->shape.lease_count ||
+        !hub_region_lease_prove(region, lease - 1, &dead))
+        return false;
+    (void)hub_reap_try(region);
+    return true;
+}
+
+bool hub_role_counterpart_died(struct hub_role_counterpart *counterpart)
+{
+    struct rapahub_region *region = counterpart->region;
+    struct single single = single_of(region, counterpart->role);
+    bool seen = counterpart->seen, held;
+
+    if (!single.lock)
+        return false;
+    if (region->shape.lease_count > 0)
+        return lease_died(region, &single);
+    hub_mutex_lock(&region->mutex);
+    held = *single.here || hub_lock_free(region->mapping.fd, single.lock, 1) == 0;
+    hub_mutex_unlock(&region->mutex);
+    counterpart->seen = held;
+    return seen && !held;
+}

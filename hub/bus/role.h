@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* role: the roles of a region: the producer of SPSC and the consumer are one each. A role is a lock
+ * on the file; in a region with leases each handle has a lease as well. r[impl region.role] */
+#ifndef HUB_BUS_ROLE_H
+#define HUB_BUS_ROLE_H
+
+#include "hub/bus/region_lease.h"
+
+struct hub_role {
+    struct rapahub_region *region;
+    enum hub_lease_role role;
+    uint32_t lease; /* HUB_LEASE_NONE: the region has none */
+};
+
+/* Takes a role for a new handle, and takes back what the dead held before. RAPAHUB_EROLETAKEN: its
+ * holder lives; RAPAHUB_EFULL; -ETIMEDOUT; RAPAHUB_ESTALE. */
+int hub_role_take(struct rapahub_region *region, enum hub_lease_role role, struct hub_role *out);
+void hub_role_drop(const struct hub_role *role);
+
+/* The other side of a wait, where there is only one. */
+struct hub_role_counterpart {
+    struct rapahub_region *region;
+    enum hub_lease_role role;
+    bool seen; /* in a region without leases: its lock was held */
+};
+
+/* Says whether it proved dead since the last look; it is taken back then. A counterpart that closed
+ * its handle is no dead one where there are leases; without them it is as good as dead. A role that
+ * was not taken yet is not dead. r[impl region.peer.dead] */
+bool hub_role_counterpart_died(struct hub_role_counterpart *counterpart);
+
+#endif

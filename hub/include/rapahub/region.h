@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* region: event regions: queues in shared memory that outlive the processes which use them.
+ *
+ * A region is a file in /dev/shm with a name, of one kind. Any process of its user may take part: a
+ * host, a chimod, or a program that is neither. A process that dies, at whatever instruction,
+ * leaves a region that the others go on with; in the hardened profile nothing of it is lost but
+ * what it had not published. Repair needs proof of a death, which the kernel gives: the lock of the
+ * dead process's mapping is free. A process that is merely stopped is never repaired under.
+ * docs/spec/region.md has every byte and every rule.
+ *
+ * Every timeout is in nanoseconds from now; 0 tries once. No wait is without end. A handle
+ * (producer, consumer) is used by one thread at a time; different handles of one region by
+ * different threads. A region is closed after its handles. A process that forks does not take its
+ * regions with it: the child opens them anew.
+ *
+ * RAPAHUB_EFULL, RAPAHUB_EEMPTY, -ETIMEDOUT and -EAGAIN of a push or a pop come without a
+ * diagnosis.
+ */
+#ifndef RAPAHUB_REGION_H
+#define RAPAHUB_REGION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rapahub/error.h>
+#include <rapahub/export.h>
+
+RAPAHUB_BEGIN_DECLS
+
+#define RAPAHUB_REGION_NAME_MAX 63
+#define RAPAHUB_REGION_PATH_MAX 128
+
+struct rapahub_region;
+struct rapahub_producer;
+struct rapahub_consumer;
+
+enum rapahub_region_kind {
+    RAPAHUB_REGION_SPSC = 1, /* one producer, one consumer */
+    RAPAHUB_REGION_MPSC = 2  /* any number of producers, one consumer */
+};
+
+/* V1: a producer that dies between its claim and its publication blocks the queue for good.
+ * HARDENED: each claim is covered by a lease; such cells are poisoned and skipped. */
+enum rapahub_region_profile { RAPAHUB_REGION_V1, RAPAHUB_REGION_HARDENED };
+
+/* The options of a new region. Zero means the default, but for the kind, which must be given. */
+struct rapahub_region_options {
+    enum rapahub_region_kind kind;
+    enum rapahub_region_profile profile;
+    uint32_t cell_bytes; /* 64 to 65,536, a multiple of 64: 16 and the longest message; 64 */
+    uint32_t cells;      /* 2 to 2^24, a power of two: messages that it holds; 1,024 */
+    uint32_t leases;     /* hardened: handles at once, at most 1,024; 64 */
+    uint32_t head_batch; /* pops after which the consumer stores its place, at most 256; 32 */
+    uint32_t file_mode;  /* at most 0660; 0600 */
+    uint64_t reserved[8];
+};
+
+/* How a region is opened. NULL stands for all zero. */
+struct rapahub_region_open_options {
+    enum rapahub_region_kind kind; /* another one is refused; 0: any */
+    bool foreign;                  /* by path: also one of another user */
+    uint64_t wait_ns; /* for roles and leases that another process is just changing; 1 s */
+    uint64_t reserved[4];
+};
+
+/* Makes a region and opens it. `name` is 1 to 63 letters, digits, '_', '-' and '.', or a path that
+ * contains '/'; NULL makes one without a name, which goes with its last descriptor. All its memory
+ * is reserved now. A name shows the whole region or nothing. -EEXIST, -ENOSPC, -EINVAL; -ENOTSUP if
+ * the system cannot. r[impl region.whole] */
+RAPAHUB_API_CHECKED int rapahub_region_create(const char *name,
+                                              const struct rapahub_region_options *options,
+                                              struct rapahub_region **out);
+
+/* Opens a region by name or path. Nothing of it is used before all of its header was checked, in a
+ * fixed order, so that each defect has one code: RAPAHUB_ETRUNCATED, EBADMAGIC, EBADENDIAN,
+ * ENOTINITIALIZED, EBADVERSION, EBADKIND, ECAPS, ELAYOUTBYTES, ECORRUPT. -ENOENT; -EPERM for
+ * another user's. r[impl region.use] */
+RAPAHUB_API_CHECKED int rapahub_region_open(const char *name,
+                                            const struct rapahub_region_open_options *options,
+                                            struct rapahub_region **out);
+
+/* Opens the region of a descriptor, which stays the caller's. */
+RAPAHUB_API_CHECKED int rapahub_region_adopt(int fd,
+                                             const struct rapahub_region_open_options *options,
+                                             struct rapahub_region **out);
+
+/* Returns the descriptor of a region, to be handed to another process, which adopts it. It stays
+ * the region's. */
+RAPAHUB_API int rapahub_region_fd(const struct rapahub_region *region);
+
+/* Closes it; NULL is allowed. -EBUSY, and nothing is changed, while it has open handles.
+ * r[impl region.local] */
+RAPAHUB_API int rapahub_region_close(struct rapahub_region *region);
+
+/* Makes the same region anew in its place: empty, as its header says. Puts another region in the
+ * place of one, in one step. Removes one. All three need proof that no process takes part, and wait
+ * for it: else -EBUSY, and the diagnosis says who is there. `options` are as for its creation.
+ * r[impl region.exclusive] */
+RAPAHUB_API_CHECKED int rapahub_region_renew(const char *name, uint64_t timeout_ns);
+RAPAHUB_API_CHECKED int rapahub_region_recreate(const char *name,
+                                                const struct rapahub_region_options *options,
+                                                uint64_t timeout_ns);
+RAPAHUB_API_CHECKED int rapahub_region_remove(const char *name, uint64_t timeout_ns);
+
+/* ---- looking at a region: read-only, also at one that others use, or that is damaged ---- */
+
+/* Detail of RAPAHUB_ENOTINITIALIZED. */
+enum rapahub_region_detail {
+    RAPAHUB_REGION_NONE,       /* nothing was begun */
+    RAPAHUB_REGION_BUSY_ALIVE, /* its initialiser is alive, or stopped: wait */
+    RAPAHUB_REGION_BUSY_DEAD,  /* it is dead: make the region anew */
+    RAPAHUB_REGION_RETIRED     /* the region was removed, or another is in its place */
+};
+
+/* The classes of codes: what an operator does about them. */
+enum rapahub_region_class {
+    RAPAHUB_REGION_CLASS_OTHER,
+    RAPAHUB_REGION_CLASS_TRANSIENT,    /* wait */
+    RAPAHUB_REGION_CLASS_POLICY,       /* stop the holder of the role */
+    RAPAHUB_REGION_CLASS_INCOMPATIBLE, /* make it anew as it is expected, or upgrade one side */
+    RAPAHUB_REGION_CLASS_CORRUPTED,    /* make it anew */
+    RAPAHUB_REGION_CLASS_PEER_DEAD     /* start the peer again */
+};
+
+/* A lease that stands in the consumer's way. All of it is for people. */
+struct rapahub_region_blocker {
+    bool known; /* false: the region has no leases, or none covers the position */
+    uint32_t lease;
+    int32_t pid;
+    uint64_t position;
+    uint64_t since_ns; /* how long the holder has its lease */
+    char name[32];
+};
+
+struct rapahub_region_report {
+    char path[RAPAHUB_REGION_PATH_MAX];
+    int verdict; /* 0: sound; else the code that opening it would return */
+    enum rapahub_region_detail detail;
+    enum rapahub_region_kind kind;
+    enum rapahub_region_profile profile;
+    uint64_t caps_required, caps_optional;
+    uint64_t id;
+    uint32_t generation;
+    int32_t init_pid;
+    uint64_t bytes; /* of the file */
+    uint32_t cell_bytes, cells, leases;
+    uint64_t tail, head; /* positions; tail - head messages are in it */
+    uint64_t poisoned, reaped;
+    bool producer, consumer; /* such a role is held: by lock, or by a lease */
+    bool stuck; /* the position at the head is claimed and not published: see `blocker` */
+    struct rapahub_region_blocker blocker;
+    char action[256]; /* what to do, in a line; "none" */
+};
+
+/* A handle that holds a lease. */
+struct rapahub_region_participant {
+    uint32_t lease;
+    int32_t pid;
+    bool producer; /* false: consumer */
+    bool alive;    /* false: proven dead; the next one that needs it takes the lease back */
+    uint64_t since_ns;
+    char name[32];
+};
+
+/* Looks at a region by name or path, and takes no lock. A failure: there is none, or it cannot be
+ * read; a defect of the region is the report's verdict. r[impl region.inspect] */
+RAPAHUB_API_CHECKED int rapahub_region_inspect(const char *name, bool foreign,
+                                               struct rapahub_region_report *out);
+
+/* Calls `visit` for each lease that is held, until it returns another number than 0, which is
+ * returned. */
+RAPAHUB_API_CHECKED int rapahub_region_leases(
+    const char *name, bool foreign,
+    int (*visit)(void *user, const struct rapahub_region_participant *who), void *user);
+
+/* Calls `visit` with the name of each region of this user, until it returns another number than 0,
+ * which is returned. */
+RAPAHUB_API_CHECKED int rapahub_region_list(int (*visit)(void *user, const char *name), void *user);
+
+/* Returns the class of a code. */
+RAPAHUB_API enum rapahub_region_class rapahub_region_class(int code);
+
+/* ---- producers ---- */
+
+enum rapahub_on_full {
+    RAPAHUB_ON_FULL_BLOCK,   /* sleeps until there is room, or the timeout; needs wakes */
+    RAPAHUB_ON_FULL_BACKOFF, /* looks again and again, 1 us doubling to 1 ms */
+    RAPAHUB_ON_FULL_DROP,    /* the message is dropped and counted, and 0 is returned */
+    RAPAHUB_ON_FULL_FAIL     /* RAPAHUB_EFULL at once */
+};
+
+struct rapahub_producer_options {
+    enum rapahub_on_full on_full;
+    uint64_t reserved[4];
+};
+
+/* Opens a producer. A producer of SPSC that died is replaced: the new one goes on where it ended.
+ * RAPAHUB_EROLETAKEN: another one lives. RAPAHUB_EFULL: all leases are held. -EINVAL: to block
+ * needs wakes, which this region does not have. `options` may be NULL. r[impl region.role] r[impl
+ * region.edge] */
+RAPAHUB_API_CHECKED int rapahub_producer_open(struct rapahub_region *region,
+                                              const struct rapahub_producer_options *options,
+                                              struct rapahub_producer **out);
+
+/* Publishes a message of any bytes, also none. -EMSGSIZE: it is longer than a cell has room for.
+ * RAPAHUB_EFULL: the region is full and the timeout 0; -ETIMEDOUT: it stayed full;
+ * RAPAHUB_EPEERDEAD: it is full and its consumer proved dead meanwhile. Nothing was published then,
+ * and nothing changed. RAPAHUB_ECORRUPT, RAPAHUB_ERETIRED, RAPAHUB_ESTALE: the region must be made,
+ * or opened, anew. */
+RAPAHUB_API_CHECKED int rapahub_producer_push(struct rapahub_producer *producer, const void *data,
+                                              size_t size, uint64_t timeout_ns);
+
+/* Returns the messages that RAPAHUB_ON_FULL_DROP dropped. */
+RAPAHUB_API uint64_t rapahub_producer_dropped(const struct rapahub_producer *producer);
+RAPAHUB_API void rapahub_producer_close(struct rapahub_producer *producer); /* NULL is allowed */
+
+/* ---- consumers ---- */
+
+struct rapahub_message {
+    const void *data;
+    size_t size;
+    uint64_t position; /* grows by one from message to message of a region */
+    uint64_t skipped;  /* positions just before this one that dead producers left empty */
+    uint32_t flags;    /* 0 */
+    uint32_t producer; /* its lease + 1, for people; 0: unknown */
+};
+
+struct rapahub_consumer_options {
+    uint64_t reserved[4];
+};
+
+/* Opens the consumer; it goes on where the last one ended. RAPAHUB_EROLETAKEN: another one lives.
+ * `options` may be NULL. */
+RAPAHUB_API_CHECKED int rapahub_consumer_open(struct rapahub_region *region,
+                                              const struct rapahub_consumer_options *options,
+                                              struct rapahub_consumer **out);
+
+/* Copies the next message to `to` and takes it out of the region: a consumer that dies has it at
+ * most once. `out` may be NULL; its data is `to`. -EMSGSIZE: it is longer than `size`, out->size
+ * says how long, and it stays. RAPAHUB_EEMPTY: there is none and the timeout is 0; -ETIMEDOUT: none
+ * came; RAPAHUB_EPEERDEAD: none came, and the only producer proved dead meanwhile.
+ * RAPAHUB_EBLOCKED: a living producer has claimed the next position and not published it:
+ * rapahub_consumer_blocked says which one. r[impl region.blocked] */
+RAPAHUB_API_CHECKED int rapahub_consumer_pop(struct rapahub_consumer *consumer, void *to,
+                                             size_t size, uint64_t timeout_ns,
+                                             struct rapahub_message *out);
+
+/* Shows up to `max` next messages, as views into the region that hold until rapahub_consumer_done
+ * takes the first `count` out: a consumer that dies between both gets them again. Other processes
+ * can write the bytes of a view: copy, check, use. Errors as for rapahub_consumer_pop. r[impl
+ * region.ack]
+ */
+RAPAHUB_API_CHECKED int rapahub_consumer_peek(struct rapahub_consumer *consumer,
+                                              struct rapahub_message *list, size_t max,
+                                              uint64_t timeout_ns, size_t *out);
+RAPAHUB_API_CHECKED int rapahub_consumer_done(struct rapahub_consumer *consumer, size_t count);
+
+/* Says who stands in the way of the next message, after RAPAHUB_EBLOCKED. */
+RAPAHUB_API void rapahub_consumer_blocked(const struct rapahub_consumer *consumer,
+                                          struct rapahub_region_blocker *out);
+
+/* Returns a descriptor that is readable while there may be a message, for loops; take messages
+ * until RAPAHUB_EEMPTY, and never read from it. It stays the consumer's. From the first call on a
+ * thread of the library waits for messages. r[impl region.descriptor] */
+RAPAHUB_API_CHECKED int rapahub_consumer_fd(struct rapahub_consumer *consumer);
+RAPAHUB_API void rapahub_consumer_close(struct rapahub_consumer *consumer); /* NULL is allowed */
+
+RAPAHUB_END_DECLS
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A region of any bytes. A verdict is one of the codes of its checks, or the region is whole: its
+ * parts lie inside, apart. Then a producer and a consumer use it, a reaper takes back what leases
+ * say, and none of them reads outside, hangs, or shows a message that is longer than its cell. */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "hub/bus/mpsc.h"
+#include "hub/bus/reap.h"
+#include "hub/bus/region_check.h"
+#include "hub/bus/resume.h"
+#include "hub/bus/spsc.h"
+#include "tests/fuzz/fuzz.h"
+
+#define CELLS  4
+#define EDIT   6 /* bytes: the place, an operation, a value */
+#define PLACES UINT32_C(4096)
+
+/* The first byte: its bits say how the rest is read. */
+enum mode { MODE_EDITS = 1, MODE_SUM = 2, MODE_MPSC = 4, MODE_V1 = 8 };
+
+static int is_verdict(int r)
+{
+    return r == RAPAHUB_ETRUNCATED || r == RAPAHUB_ENOTINITIALIZED || r == RAPAHUB_EBADMAGIC ||
+           r == RAPAHUB_EBADENDIAN || r == RAPAHUB_EBADVERSION || r == RAPAHUB_EBADKIND ||
+           r == RAPAHUB_ECAPS || r == RAPAHUB_ELAYOUTBYTES || r == RAPAHUB_ECORRUPT;
+}
+
+static struct rapahub_region *make(unsigned mode)
+{
+    const struct rapahub_region_options options = {
+        .kind = mode & MODE_MPSC ? RAPAHUB_REGION_MPSC : RAPAHUB_REGION_SPSC,
+        .profile = mode & MODE_V1 ? RAPAHUB_REGION_V1 : RAPAHUB_REGION_HARDENED,
+        .cells = CELLS,
+        .leases = 4};
+    struct rapahub_region *region = NULL;
+
+    FUZZ_HOLDS(rapahub_region_create(NULL, &options, &region) == 0);
+    return region;
+}
+
+/* Words are stored whole, so that edits reach states that bytes alone do not. */
+static void edit(uint8_t *data, size_t size, const uint8_t *edits, size_t left)
+{
+    for (; left >= EDIT; left -= EDIT, edits += EDIT) {
+        uint32_t place;
+        uint64_t word = (uint64_t)(int64_t)(int8_t)edits[5];
+
+        memcpy(&place, edits, sizeof place);
+        place = place % PLACES % (uint32_t)size;
+        if (edits[4] & 1) {
+            data[place] = edits[5];
+        } else {
+            place = place / 8 * 8;
+            word = edits[4] & 2 ? word << (edits[4] >> 2) : word;
+            memcpy(data + place, &word, sizeof word);
+        }
+    }
+}
+
+static void fix_sum(uint8_t *data)
+{
+    uint32_t sum = hub_region_check_sum((const struct hub_region_header *)(const void *)data);
+
+    memcpy(data + 124, &sum, sizeof sum);
+}
+
+static void use_ring(const struct rapahub_region *region)
+{
+    const struct hub_ring_view *view = &region->view;
+    struct rapahub_message message;
+    uint64_t head = 0, tail = 0;
+
+    if (hub_resume_head(view, &head) == 0)
+        FUZZ_HOLDS(head <= HUB_CELL_POSITION_MAX + CELLS);
+    (void)hub_resume_tail(view, &tail);
+    for (uint32_t i = 0; i <= view->mask && i < 64; i++)
+        if (hub_spsc_look(view, head + i, &message) == HUB_SPSC_MESSAGE)
+            FUZZ_HOLDS(message.size <= view->cell_bytes - HUB_CELL_OVERHEAD);
+    (void)hub_spsc_push(view, tail, "x", 1, 0);
+    for (int i = 0; i < 6; i++)
+        (void)hub_mpsc_push(view, NULL, "x", 1, 0);
+}
+
+static void use(struct rapahub_region *region)
+{
+    struct hub_region_found found;
+    int r = hub_region_check(region->mapping.data, region->shape.layout_bytes, 0, &found);
+
+    FUZZ_HOLDS(r == 0 || is_verdict(r));
+    if (r < 0)
+        return;
+    FUZZ_HOLDS(hub_region_shape_holds(&found.shape));
+    FUZZ_HOLDS(found.shape.layout_bytes <= region->mapping.size);
+    region->shape = found.shape;
+    region->view = hub_region_view(region->mapping.data, &region->shape);
+    (void)hub_reap_try(region);
+    use_ring(region);
+}
+
+/* Bytes alone: an exact copy, so that a sanitizer sees what is read after its end. */
+static void check_raw(const uint8_t *data, size_t size)
+{
+    struct hub_region_found found;
+    void *copy = NULL;
+    int r;
+
+    FUZZ_HOLDS(posix_memalign(&copy, 128, size + 8) == 0);
+    memcpy(copy, data, size);
+    r = hub_region_check(copy, size, 0, &found);
+    FUZZ_HOLDS(r == 0 || is_verdict(r));
+    free(copy);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct rapahub_region *region;
+
+    if (size == 0)
+        return 0;
+    if (!(data[0] & MODE_EDITS)) {
+        check_raw(data + 1, size - 1);
+        return 0;
+    }
+    region = make(data[0]);
+    edit(region->mapping.data, region->shape.layout_bytes, data + 1, size - 1);
+    if (data[0] & MODE_SUM)
+        fix_sum(region->mapping.data);
+    use(region);
+    FUZZ_HOLDS(rapahub_region_close(region) == 0);
+    return 0;
+}
