@@ -5,11 +5,13 @@
 
 #include "cluster/cli/cluster_commands.h"
 #include "host/cli/commands.h"
+#include "host/cli/region_commands.h"
 #include "host/cli/start.h"
 
 int main(int argc, char **argv)
 {
-    static const struct cli_command *const tables[] = {cli_commands, cluster_commands, NULL};
+    static const struct cli_command *const tables[] = {cli_commands, cli_region_commands,
+                                                       cluster_commands, NULL};
 
     return cli_start(tables, argc, argv);
 }

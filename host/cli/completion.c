@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <rapahub/error.h>
+#include <rapahub/region.h>
 
 #include "host/cli/command/cli.h"
 #include "host/cli/commands.h"
@@ -197,6 +198,18 @@ static void offer_targets(struct completing *completing)
         (void)cli_runtime_each(completing->cli, offer_target, completing);
 }
 
+static int offer_region(void *user, const char *name)
+{
+    offer(user, "%s", name);
+    return 0;
+}
+
+static void offer_regions(struct completing *completing)
+{
+    if (strchr(completing->word, '/') || rapahub_region_list(offer_region, completing) < 0)
+        puts("@file");
+}
+
 static void offer_operands(struct completing *completing, enum cli_operand operand)
 {
     if (operand == CLI_OPERAND_FILE || operand == CLI_OPERAND_FOLDER)
@@ -209,6 +222,8 @@ static void offer_operands(struct completing *completing, enum cli_operand opera
         offer_targets(completing);
     else if (operand == CLI_OPERAND_CODE)
         offer_codes(completing);
+    else if (operand == CLI_OPERAND_REGION)
+        offer_regions(completing);
     else if (operand == CLI_OPERAND_COMMAND)
         offer_commands(completing, NULL);
     else if (operand == CLI_OPERAND_SHELL)

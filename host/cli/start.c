@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/start.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,11 +92,23 @@ static int finish_output(struct cli *cli, int status)
     return cli_failure_report(cli, rapahub_fail(-errno, "", "cannot write to standard output"));
 }
 
+/* Where one of them is closed, the next file that is opened would get its number, and what is
+ * written for people would go there. In its place stands a descriptor of which every use fails. */
+static void hold_standard_streams(void)
+{
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY}; /* the wrong ones */
+
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", modes[fd]);
+}
+
 int cli_start(const struct cli_command *const *tables, int argc, char **argv)
 {
     struct cli cli = {0};
     int r;
 
+    hold_standard_streams();
     /* A reader that goes is an error of a write, not the end of a host. */
     signal(SIGPIPE, SIG_IGN);
     r = cli_arguments_parse(tables, argc, argv, &cli.arguments);

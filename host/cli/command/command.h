@@ -28,6 +28,7 @@ enum cli_operand {
     CLI_OPERAND_FILE_OR_GUEST, /* either */
     CLI_OPERAND_TARGET,        /* GUEST.METHOD or FILE:METHOD */
     CLI_OPERAND_CODE,          /* a code of error.h */
+    CLI_OPERAND_REGION,        /* an event region, by name or path */
     CLI_OPERAND_COMMAND,
     CLI_OPERAND_SHELL
 };

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/region_commands.h"
+
+#include <stddef.h>
+
+#define FOREIGN_OPTION FLAG("foreign", "by path: also a region of another user")
+#define ZERO_OPTION    FLAG("zero", "messages end with a 0 instead of a new line", .letter = '0')
+#define WAIT_OPTION \
+    VALUE(SPAN, "wait", "DUR", "wait so long until no process takes part in it", .fallback = "0s")
+#define MAKE_OPTIONS                                                                              \
+    VALUE(CHOICE, "kind", "K", "one producer, or many; the consumer is one; required",            \
+          .choices = "spsc|mpsc"),                                                                \
+        VALUE(CHOICE, "profile", "P",                                                             \
+              "hardened: a death in the wrong moment costs a message, not "                       \
+              "the region",                                                                       \
+              .choices = "hardened|v1", .fallback = "hardened"),                                  \
+        VALUE(COUNT, "cells", "N", "messages that it holds, a power of two", .fallback = "1024"), \
+        VALUE(COUNT, "cell-bytes", "N",                                                           \
+              "bytes of a cell, a multiple of 64; a message has 16 less at most",                 \
+              .fallback = "1024"),                                                                \
+        VALUE(COUNT, "leases", "N", "hardened: producers and consumers at once",                  \
+              .fallback = "64"),                                                                  \
+        VALUE(TEXT, "file-mode", "MODE", "who may open it, in octal, at most 660",                \
+              .fallback = "600")
+
+static const struct cli_option create_options[] = {MAKE_OPTIONS, END};
+
+static const struct cli_option recreate_options[] = {
+    MAKE_OPTIONS, FLAG("in-place", "the same region, empty; takes none of the options above"),
+    WAIT_OPTION, END};
+
+static const struct cli_option rm_options[] = {WAIT_OPTION, END};
+
+static const struct cli_option look_options[] = {FOREIGN_OPTION, END};
+
+static const struct cli_option publish_options[] = {
+    VALUE(CHOICE, "on-full", "P", "where the region is full", .choices = "block|drop|fail",
+          .fallback = "block"),
+    VALUE(CHOICE, "long", "P", "a line that is longer than a message may be",
+          .choices = "refuse|cut|split", .fallback = "refuse"),
+    ZERO_OPTION, FOREIGN_OPTION, END};
+
+static const struct cli_option tail_options[] = {
+    FLAG("follow", "wait for further messages until Ctrl-C", .letter = 'f'),
+    VALUE(COUNT, "number", "N", "end after so many messages", .letter = 'n'),
+    VALUE(CHOICE, "ack", "WHEN",
+          "when a message is taken out: before it is written (at most once), or after it (at least "
+          "once)",
+          .choices = "before|after", .fallback = "before"),
+    FLAG("position", "each message after its position and a space"),
+    ZERO_OPTION,
+    FOREIGN_OPTION,
+    END};
+
+static const struct cli_option stat_options[] = {
+    VALUE(SPAN, "every", "DUR", "again and again, with rates, until Ctrl-C", .letter = 'n'),
+    FOREIGN_OPTION, END};
+
+#define FIGURES "tail, head, depth, cells, poisoned, reaped"
+#define REPORT                                                                                \
+    "name, path, verdict, code, class, detail, kind, profile, caps_required, caps_optional, " \
+    "generation, id, init_pid, bytes, cell_bytes, producer, consumer, stuck, " FIGURES
+
+const struct cli_command cli_region_commands[] = {
+    {.name = "region ls",
+     .operands = "",
+     .summary = "this user's event regions",
+     .text = "Lists the regions of this user in /dev/shm: kind, profile, messages in them, who\n"
+             "takes part, and whether they are sound.",
+     .example = "rapahub region ls",
+     .schema = "rapahub.region.ls/1",
+     .members = "regions[{" REPORT ", action}]",
+     .run = cli_region_ls},
+    {.name = "region create",
+     .operands = "NAME",
+     .summary = "make an event region",
+     .text = "Makes a region for messages between processes, which stays until `rapahub region\n"
+             "rm`. NAME is of letters, digits, '_', '-' and '.', or a path in a tmpfs. All its\n"
+             "memory is reserved at once.",
+     .example = "rapahub region create jobs --kind mpsc --cells 4096",
+     .schema = "rapahub.region.create/1",
+     .members = "name, kind, profile, cells, cell_bytes",
+     .options = create_options,
+     .operand = CLI_OPERAND_FREE,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cli_region_create},
+    {.name = "region publish",
+     .operands = "NAME",
+     .summary = "each line of standard input is a message",
+     .text = "Publishes until the end of standard input, or Ctrl-C. A line that is too long is\n"
+             "refused by its number; what came before it is published.",
+     .example = "ls | rapahub region publish jobs\n"
+                "find . -print0 | rapahub region publish jobs -0",
+     .schema = "rapahub.region.publish/1",
+     .members = "name, published, dropped",
+     .options = publish_options,
+     .operand = CLI_OPERAND_REGION,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cli_region_publish},
+    {.name = "region tail",
+     .operands = "NAME",
+     .summary = "take messages, each a line of standard output",
+     .text = "Takes messages until there are none, or with -f until Ctrl-C, as the consumer of\n"
+             "the region; what it took is gone. With --ack after a message is taken out when its\n"
+             "line is written. Positions that dead producers left empty are told on standard\n"
+             "error. With -o json an object for each message.",
+     .example = "rapahub region tail jobs -f --ack after | while read -r line; do echo $line; done",
+     .schema = "rapahub.region.tail/1",
+     .members = "position, skipped, size, message",
+     .options = tail_options,
+     .operand = CLI_OPERAND_REGION,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cli_region_tail},
+    {.name = "region inspect",
+     .operands = "NAME",
+     .summary = "what is wrong with a region, and what to do",
+     .text = "Looks without taking part: verdict, participants, messages, who is in the way, and\n"
+             "in the last line what to do. Exit status 11 where there is a problem.",
+     .example = "rapahub region inspect jobs",
+     .schema = "rapahub.region.inspect/1",
+     .members = REPORT ", blocker{lease, pid, name, position, since_ns}, participants[{lease, "
+                       "role, pid, name, alive, since_ns}], action",
+     .options = look_options,
+     .operand = CLI_OPERAND_REGION,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cli_region_inspect},
+    {.name = "region stat",
+     .operands = "NAME",
+     .summary = "how many messages went through a region",
+     .text = "Positions, messages in it, positions that were poisoned, leases that were taken\n"
+             "back. With -n again and again, with rates.",
+     .example = "rapahub region stat jobs -n 1s",
+     .schema = "rapahub.region.stat/1",
+     .members = "name, " FIGURES ", published_per_s, taken_per_s",
+     .options = stat_options,
+     .operand = CLI_OPERAND_REGION,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cli_region_stat},
+    {.name = "region recreate",
+     .operands = "NAME",
+     .summary = "a new region in the place of one",
+     .text = "Puts a new, empty region in the place of NAME; with --in-place the same one is made\n"
+             "anew. Only where no process takes part: exit status 75 names one that does.",
+     .example = "rapahub region recreate jobs --kind mpsc\n"
+                "rapahub region recreate jobs --in-place",
+     .schema = "rapahub.region.recreate/1",
+     .members = "name",
+     .options = recreate_options,
+     .operand = CLI_OPERAND_REGION,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cli_region_create_anew},
+    {.name = "region rm",
+     .operands = "NAME",
+     .summary = "remove a region",
+     .text =
+         "Removes it with the messages in it. Only where no process takes part: exit status 75\n"
+         "names one that does.",
+     .example = "rapahub region rm jobs",
+     .schema = "rapahub.region.rm/1",
+     .members = "name",
+     .options = rm_options,
+     .operand = CLI_OPERAND_REGION,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cli_region_rm},
+    END};

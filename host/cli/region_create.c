@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rapahub/error.h>
+#include <rapahub/region.h>
+
+#include "host/cli/command/cli.h"
+#include "host/cli/command/failure.h"
+#include "host/cli/region_commands.h"
+#include "host/cli/text/json.h"
+
+static int read_mode(const char *text, uint32_t *out)
+{
+    char *end;
+    unsigned long mode = strtoul(text, &end, 8);
+
+    if (*text < '0' || *text > '7' || *end != '\0' || mode > 0660)
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "--file-mode: '%s' is no mode of at most 660",
+                            text);
+    *out = (uint32_t)mode;
+    return 0;
+}
+
+static uint32_t number(const struct cli *cli, const char *option)
+{
+    uint64_t value = cli_arguments_number(&cli->arguments, option);
+
+    return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+
+static int read_options(struct cli *cli, struct rapahub_region_options *out)
+{
+    const struct cli_arguments *arguments = &cli->arguments;
+
+    if (!cli_arguments_text(arguments, "kind")) {
+        cli_failure_hint(cli, "rapahub help %s", cli->command->name);
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "--kind is missing: spsc or mpsc");
+    }
+    *out = (struct rapahub_region_options){
+        .kind = cli_arguments_choice(arguments, "kind") == 0 ? RAPAHUB_REGION_SPSC
+                                                             : RAPAHUB_REGION_MPSC,
+        .profile = cli_arguments_choice(arguments, "profile") == 0 ? RAPAHUB_REGION_HARDENED
+                                                                   : RAPAHUB_REGION_V1,
+        .cells = number(cli, "cells"),
+        .cell_bytes = number(cli, "cell-bytes"),
+        .leases = number(cli, "leases")};
+    return read_mode(cli_arguments_text(arguments, "file-mode"), &out->file_mode);
+}
+
+static int tell(const struct cli *cli, const struct rapahub_region_options *options)
+{
+    const char *name = cli->arguments.operands[0];
+    const char *kind = options->kind == RAPAHUB_REGION_SPSC ? "spsc" : "mpsc";
+    const char *profile = options->profile == RAPAHUB_REGION_V1 ? "v1" : "hardened";
+
+    if (cli_json_wanted(cli))
+        return cli_json_print(stdout, cli->command->schema, MEMBER("name", name),
+                              MEMBER("kind", kind), MEMBER("profile", profile),
+                              MEMBER("cells", options->cells),
+                              MEMBER("cell_bytes", options->cell_bytes));
+    cli_failure_note(cli, "%s: %s, %s, %u cells of %u bytes", name, kind, profile, options->cells,
+                     options->cell_bytes);
+    return 0;
+}
+
+int cli_region_create(struct cli *cli)
+{
+    const char *name = cli->arguments.operands[0];
+    struct rapahub_region_options options;
+    struct rapahub_region *region;
+    int r;
+
+    cli_failure_about(cli, "%s", name);
+    r = read_options(cli, &options);
+    if (r == 0)
+        r = rapahub_region_create(name, &options, &region);
+    if (r == 0)
+        r = rapahub_region_close(region);
+    return r == 0 ? tell(cli, &options) : r;
+}
+
+int cli_region_create_anew(struct cli *cli)
+{
+    const char *name = cli->arguments.operands[0];
+    uint64_t wait_ns = cli_arguments_number(&cli->arguments, "wait");
+    struct rapahub_region_options options;
+    int r;
+
+    cli_failure_about(cli, "%s", name);
+    if (cli_arguments_flag(&cli->arguments, "in-place")) {
+        r = rapahub_region_renew(name, wait_ns);
+    } else {
+        r = read_options(cli, &options);
+        if (r == 0)
+            r = rapahub_region_recreate(name, &options, wait_ns);
+    }
+    if (r == RAPAHUB_EBUSY)
+        cli_failure_hint(cli, "stop what takes part in it, or allow more time with --wait");
+    if (r == 0 && cli_json_wanted(cli))
+        r = cli_json_print(stdout, cli->command->schema, MEMBER("name", name));
+    return r;
+}

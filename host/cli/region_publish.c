@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rapahub/error.h>
+#include <rapahub/region.h>
+
+#include "host/cli/command/cli.h"
+#include "host/cli/command/failure.h"
+#include "host/cli/command/interrupt.h"
+#include "host/cli/region_commands.h"
+#include "host/cli/text/json.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+
+#define OVERHEAD  16 /* bytes of a cell that no message has */
+#define CHUNK     65536
+#define BLOCK_FOR (100 * HUB_MILLISECOND) /* then the signals are looked at */
+
+/* In the order of the choices of --long. */
+enum too_long { TOO_LONG_REFUSE, TOO_LONG_CUT, TOO_LONG_SPLIT };
+
+struct publishing {
+    const struct cli *cli;
+    struct rapahub_producer *producer;
+    enum too_long too_long;
+    char end;   /* the byte that ends a line */
+    char *line; /* the bytes of it so far */
+    size_t size, max;
+    bool any;        /* a line was begun */
+    uint64_t number; /* the number of the line, from 1 on */
+    uint64_t published;
+    int interrupt;
+};
+
+/* A region that stays full is waited for until Ctrl-C; a consumer that died may come again. */
+static int push(struct publishing *p)
+{
+    int r;
+
+    do {
+        r = rapahub_producer_push(p->producer, p->line, p->size, BLOCK_FOR);
+        if ((r == RAPAHUB_ETIMEDOUT || r == RAPAHUB_EPEERDEAD) && cli_interrupt_take(p->interrupt))
+            return RAPAHUB_EINTR;
+    } while (r == RAPAHUB_ETIMEDOUT || r == RAPAHUB_EPEERDEAD);
+    p->published += r == 0;
+    p->size = 0;
+    return r == RAPAHUB_EFULL
+               ? rapahub_fail(r, "region.full", "line %" PRIu64 " finds it full", p->number)
+               : r;
+}
+
+/* Adds to the line; the rest of a long line is refused, left out, or makes a message of its own. */
+static int add(struct publishing *p, const char *text, size_t size)
+{
+    size_t room = p->max - p->size;
+    int r = 0;
+
+    p->any = true;
+    while (size > room && p->too_long == TOO_LONG_SPLIT && r == 0) {
+        memcpy(p->line + p->size, text, room);
+        p->size += room;
+        text += room;
+        size -= room;
+        r = push(p);
+        room = p->max;
+    }
+    if (size > room && p->too_long == TOO_LONG_REFUSE)
+        return rapahub_fail(RAPAHUB_EMSGSIZE, "region.cell",
+                            "line %" PRIu64 " is longer than %zu bytes", p->number, p->max);
+    size = size > room ? room : size;
+    memcpy(p->line + p->size, text, size);
+    p->size += size;
+    return r;
+}
+
+static int end_line(struct publishing *p)
+{
+    int r = push(p);
+
+    p->number++;
+    p->any = false;
+    return r;
+}
+
+static int take_chunk(struct publishing *p, const char *text, size_t size)
+{
+    int r = 0;
+
+    while (size > 0 && r == 0) {
+        const char *end = memchr(text, p->end, size);
+        size_t part = end ? (size_t)(end - text) : size;
+
+        r = add(p, text, part);
+        if (end && r == 0)
+            r = end_line(p);
+        part += end != NULL;
+        text += part;
+        size -= part;
+    }
+    return r;
+}
+
+/* Returns the bytes; 0: the end of the input, or an interrupt. */
+static ssize_t read_chunk(const struct publishing *p, char *to)
+{
+    struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                           {.fd = p->interrupt, .events = POLLIN}};
+    ssize_t r;
+
+    do
+        r = poll(fds, 2, -1);
+    while (r < 0 && errno == EINTR);
+    if (fds[1].revents & POLLIN)
+        return 0;
+    do
+        r = read(STDIN_FILENO, to, CHUNK);
+    while (r < 0 && errno == EINTR);
+    return r < 0
+               ? rapahub_fail(-errno, "", "cannot read standard input: %s", strerrordesc_np(errno))
+               : r;
+}
+
+static int publish_all(struct publishing *p)
+{
+    OWN(hub_memory) char *chunk = malloc(CHUNK);
+    ssize_t r = 1;
+
+    p->line = malloc(p->max + 1);
+    if (!chunk || !p->line)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a line");
+    while (r > 0) {
+        r = read_chunk(p, chunk);
+        if (r > 0) {
+            int taken = take_chunk(p, chunk, (size_t)r);
+
+            r = taken < 0 ? taken : r;
+        }
+    }
+    if (r == 0 && p->any)
+        r = end_line(p); /* a last line without an end */
+    return (int)r;
+}
+
+static int open_all(struct cli *cli, struct publishing *p, struct rapahub_region **region)
+{
+    static const enum rapahub_on_full policies[] = {RAPAHUB_ON_FULL_BLOCK, RAPAHUB_ON_FULL_DROP,
+                                                    RAPAHUB_ON_FULL_FAIL};
+    const struct cli_arguments *arguments = &cli->arguments;
+    const struct rapahub_region_open_options options = {
+        .foreign = cli_arguments_flag(arguments, "foreign")};
+    const struct rapahub_producer_options producer = {
+        .on_full = policies[cli_arguments_choice(arguments, "on-full")]};
+    struct rapahub_region_report report;
+    int r = cli_interrupt_open(&p->interrupt);
+
+    if (r == 0)
+        r = rapahub_region_open(arguments->operands[0], &options, region);
+    if (r == 0)
+        r = rapahub_region_inspect(arguments->operands[0], options.foreign, &report);
+    if (r == 0 && report.cell_bytes < OVERHEAD)
+        r = rapahub_fail(RAPAHUB_ESTALE, "region.generation", "the region was removed meanwhile");
+    if (r == 0)
+        p->max = report.cell_bytes - OVERHEAD;
+    return r == 0 ? rapahub_producer_open(*region, &producer, &p->producer) : r;
+}
+
+static int tell(const struct publishing *p)
+{
+    uint64_t dropped = rapahub_producer_dropped(p->producer);
+
+    if (cli_json_wanted(p->cli))
+        return cli_json_print(
+            stdout, p->cli->command->schema, MEMBER("name", p->cli->arguments.operands[0]),
+            MEMBER("published", p->published - dropped), MEMBER("dropped", dropped));
+    if (dropped > 0)
+        cli_failure_note(p->cli, "%" PRIu64 " messages were dropped: the region was full", dropped);
+    return 0;
+}
+
+int cli_region_publish(struct cli *cli)
+{
+    struct publishing p = {.cli = cli,
+                           .too_long = (enum too_long)cli_arguments_choice(&cli->arguments, "long"),
+                           .end = cli_arguments_flag(&cli->arguments, "zero") ? '\0' : '\n',
+                           .number = 1,
+                           .interrupt = -1};
+    struct rapahub_region *region = NULL;
+    int r;
+
+    cli_failure_about(cli, "%s", cli->arguments.operands[0]);
+    r = open_all(cli, &p, &region);
+    if (r == 0)
+        r = publish_all(&p);
+    if (r == 0 || r == RAPAHUB_EINTR)
+        r = tell(&p);
+    rapahub_producer_close(p.producer);
+    (void)rapahub_region_close(region);
+    free(p.line);
+    hub_fd_release(&p.interrupt);
+    return r;
+}

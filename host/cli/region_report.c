@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cli/region_report.h"
+
+#include <string.h>
+
+const char *cli_region_report_kind(const struct rapahub_region_report *report)
+{
+    return report->kind == RAPAHUB_REGION_SPSC   ? "spsc"
+           : report->kind == RAPAHUB_REGION_MPSC ? "mpsc"
+                                                 : "-";
+}
+
+const char *cli_region_report_profile(const struct rapahub_region_report *report)
+{
+    return report->kind == 0 ? "-" : report->profile == RAPAHUB_REGION_HARDENED ? "hardened" : "v1";
+}
+
+const char *cli_region_report_detail(const struct rapahub_region_report *report)
+{
+    static const char *const words[] = {"none", "busy, alive", "busy, dead", "retired"};
+
+    return report->verdict == RAPAHUB_ENOTINITIALIZED ? words[report->detail] : "-";
+}
+
+const char *cli_region_report_class(const struct rapahub_region_report *report)
+{
+    static const char *const words[] = {"-",         "transient", "policy", "incompatible",
+                                        "corrupted", "peer dead"};
+
+    return words[rapahub_region_class(report->verdict)];
+}
+
+const char *cli_region_report_verdict(const struct rapahub_region_report *report)
+{
+    return report->verdict == 0 ? "sound" : rapahub_error_text(report->verdict);
+}
+
+bool cli_region_report_is_problem(const struct rapahub_region_report *report)
+{
+    return strcmp(report->action, "none") != 0;
+}
+
+static void write_figures(struct cli_json *json, const struct rapahub_region_report *report)
+{
+    cli_json_put(json, MEMBER("tail", report->tail), MEMBER("head", report->head),
+                 MEMBER("depth", report->tail - report->head), MEMBER("cells", report->cells),
+                 MEMBER("poisoned", report->poisoned), MEMBER("reaped", report->reaped));
+}
+
+void cli_region_report_write(struct cli_json *json, const char *name,
+                             const struct rapahub_region_report *report)
+{
+    cli_json_put(json, MEMBER("name", name), MEMBER("path", report->path),
+                 MEMBER("verdict", cli_region_report_verdict(report)),
+                 MEMBER("code", report->verdict), MEMBER("class", cli_region_report_class(report)),
+                 MEMBER("detail", cli_region_report_detail(report)),
+                 MEMBER("kind", cli_region_report_kind(report)),
+                 MEMBER("profile", cli_region_report_profile(report)),
+                 MEMBER("caps_required", report->caps_required),
+                 MEMBER("caps_optional", report->caps_optional),
+                 MEMBER("generation", report->generation), MEMBER("id", report->id),
+                 MEMBER("init_pid", report->init_pid), MEMBER("bytes", report->bytes),
+                 MEMBER("cell_bytes", report->cell_bytes), MEMBER("producer", report->producer),
+                 MEMBER("consumer", report->consumer), MEMBER("stuck", report->stuck));
+    write_figures(json, report);
+}

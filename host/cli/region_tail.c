@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rapahub/error.h>
+#include <rapahub/region.h>
+
+#include "host/cli/command/cli.h"
+#include "host/cli/command/failure.h"
+#include "host/cli/command/interrupt.h"
+#include "host/cli/region_commands.h"
+#include "host/cli/text/json.h"
+#include "hub/base/clock.h"
+#include "hub/base/own.h"
+
+#define MESSAGE_MAX  65536
+#define AT_THE_END   (20 * HUB_MILLISECOND) /* a region that stays empty so long is at its end */
+#define LONGEST_REST 1000                   /* ms between two looks of a follower */
+
+struct tailing {
+    const struct cli *cli;
+    struct rapahub_consumer *consumer;
+    bool follow, after, position;
+    char end;      /* the byte after each message */
+    uint64_t left; /* messages until the end; UINT64_MAX: no end */
+    int interrupt;
+    uint8_t *bytes; /* MESSAGE_MAX of them */
+};
+
+static int write_json(const struct tailing *tailing, const struct rapahub_message *message)
+{
+    const struct rapahub_string text = {message->data, message->size};
+
+    return cli_json_print(stdout, tailing->cli->command->schema,
+                          MEMBER("position", message->position),
+                          MEMBER("skipped", message->skipped), MEMBER("size", message->size),
+                          MEMBER("message", text));
+}
+
+static int write_line(const struct tailing *tailing, const struct rapahub_message *message)
+{
+    if (message->skipped > 0)
+        cli_failure_note(tailing->cli,
+                         "%" PRIu64 " messages before position %" PRIu64
+                         " were left unfinished by producers that died",
+                         message->skipped, message->position);
+    if (cli_json_wanted(tailing->cli))
+        return write_json(tailing, message);
+    if (tailing->position)
+        printf("%" PRIu64 " ", message->position);
+    if (message->size > 0)
+        (void)fwrite(message->data, 1, message->size, stdout);
+    putchar(tailing->end);
+    return 0;
+}
+
+/* A message is written as a whole before it is done; a closed pipe ends it, and it stays then. */
+static int write_out(const struct tailing *tailing, const struct rapahub_message *message)
+{
+    int r = write_line(tailing, message);
+
+    if (r == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+        r = rapahub_fail(RAPAHUB_EPIPE, "", "cannot write to standard output");
+    return r;
+}
+
+/* The message is copied before it is written: other processes can write into the region. */
+static int take_after(const struct tailing *tailing, uint64_t timeout_ns)
+{
+    struct rapahub_message message;
+    size_t count;
+    int r = rapahub_consumer_peek(tailing->consumer, &message, 1, timeout_ns, &count);
+
+    if (r == 0)
+        r = write_out(tailing, &message);
+    return r == 0 ? rapahub_consumer_done(tailing->consumer, 1) : r;
+}
+
+static int take_before(const struct tailing *tailing, uint64_t timeout_ns)
+{
+    struct rapahub_message message;
+    int r =
+        rapahub_consumer_pop(tailing->consumer, tailing->bytes, MESSAGE_MAX, timeout_ns, &message);
+
+    return r == 0 ? write_out(tailing, &message) : r;
+}
+
+/* Returns 1 when it was interrupted. */
+static int rest(const struct tailing *tailing)
+{
+    struct pollfd fds[] = {{.fd = rapahub_consumer_fd(tailing->consumer), .events = POLLIN},
+                           {.fd = tailing->interrupt, .events = POLLIN}};
+
+    if (fds[0].fd < 0)
+        return fds[0].fd;
+    (void)poll(fds, 2, LONGEST_REST);
+    return cli_interrupt_take(tailing->interrupt);
+}
+
+static bool is_empty(int r)
+{
+    return r == RAPAHUB_EEMPTY || r == RAPAHUB_ETIMEDOUT || r == RAPAHUB_EPEERDEAD;
+}
+
+static int take_all(struct tailing *tailing)
+{
+    uint64_t timeout_ns = tailing->follow ? 0 : AT_THE_END;
+    int r = 0;
+
+    while (r == 0 && tailing->left > 0) {
+        r = tailing->after ? take_after(tailing, timeout_ns) : take_before(tailing, timeout_ns);
+        if (r == 0)
+            tailing->left -= tailing->left != UINT64_MAX;
+        if (is_empty(r) && !tailing->follow)
+            return 0;
+        if (is_empty(r) || (r == 0 && cli_interrupt_take(tailing->interrupt)))
+            r = r == 0 ? 1 : rest(tailing);
+    }
+    return r > 0 ? 0 : r;
+}
+
+static int open_all(struct cli *cli, struct tailing *tailing, struct rapahub_region **region)
+{
+    const struct rapahub_region_open_options options = {
+        .foreign = cli_arguments_flag(&cli->arguments, "foreign")};
+    int r = cli_interrupt_open(&tailing->interrupt);
+
+    tailing->bytes = malloc(MESSAGE_MAX);
+    if (r == 0 && !tailing->bytes)
+        r = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a message");
+    if (r == 0)
+        r = rapahub_region_open(cli->arguments.operands[0], &options, region);
+    return r == 0 ? rapahub_consumer_open(*region, NULL, &tailing->consumer) : r;
+}
+
+int cli_region_tail(struct cli *cli)
+{
+    const struct cli_arguments *arguments = &cli->arguments;
+    uint64_t number = cli_arguments_number(arguments, "number");
+    struct tailing tailing = {.cli = cli,
+                              .follow = cli_arguments_flag(arguments, "follow"),
+                              .after = cli_arguments_choice(arguments, "ack") == 1,
+                              .position = cli_arguments_flag(arguments, "position"),
+                              .end = cli_arguments_flag(arguments, "zero") ? '\0' : '\n',
+                              .left = number > 0 ? number : UINT64_MAX,
+                              .interrupt = -1};
+    struct rapahub_region *region = NULL;
+    int r;
+
+    cli_failure_about(cli, "%s", arguments->operands[0]);
+    r = open_all(cli, &tailing, &region);
+    if (r == 0)
+        r = take_all(&tailing);
+    rapahub_consumer_close(tailing.consumer);
+    (void)rapahub_region_close(region);
+    free(tailing.bytes);
+    hub_fd_release(&tailing.interrupt);
+    return r == RAPAHUB_EPIPE ? 0 : r;
+}

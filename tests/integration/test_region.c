@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An event region between a host, its plugin, and programs that are neither: each may be killed. */
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rapahub/region.h>
+
+#include "tests/integration/hosting.h"
+#include "tests/support/pause.h"
+#include "tests/support/process.h"
+
+#define SECOND UINT64_C(1000000000)
+#define CELLS  64
+
+static char name[RAPAHUB_REGION_NAME_MAX + 1], path[RAPAHUB_REGION_PATH_MAX];
+
+static struct rapahub_region *make(enum rapahub_region_kind kind)
+{
+    const struct rapahub_region_options options = {
+        .kind = kind, .profile = RAPAHUB_REGION_HARDENED, .cells = CELLS};
+    struct rapahub_region *region;
+
+    snprintf(name, sizeof name, "integration-%d", getpid());
+    snprintf(path, sizeof path, "/dev/shm/rapahub.region-%u-%s", getuid(), name);
+    assert_done(rapahub_region_create(name, &options, &region));
+    return region;
+}
+
+static int publish(struct hosting *on, uint64_t number, int32_t *pid)
+{
+    return ask(on, "publish(u64) -> i32", (const void *const[]){&number, NULL}, pid);
+}
+
+static void add_publisher(struct hosting *on)
+{
+    const struct rapahub_guest_options guest = {.chimod = MODULE("publisher")};
+    const struct rapahub_container_options container = {
+        .id = here, .pool_name = "test", .params = {name, strlen(name)}};
+
+    open_host(on, (struct rapahub_host_options){0});
+    assert_done(rapahub_host_spawn(on->host, &guest, &on->guest));
+    assert_done(rapahub_host_add_container(on->host, on->guest, &container));
+}
+
+static void expect(struct rapahub_consumer *consumer, uint64_t number)
+{
+    uint64_t got = 0;
+
+    assert_done(rapahub_consumer_pop(consumer, &got, sizeof got, SECOND, NULL));
+    assert_int_equal(got, number);
+}
+
+/* The message that the plugin published before its death is there, and its next life goes on. */
+static void a_plugin_publishes_over_its_death(void **state)
+{
+    struct rapahub_region *region = make(RAPAHUB_REGION_SPSC);
+    struct rapahub_consumer *consumer;
+    struct hosting on;
+    int32_t pid = 0, next = 0;
+
+    (void)state;
+    assert_done(rapahub_consumer_open(region, NULL, &consumer));
+    add_publisher(&on);
+    for (uint64_t life = 0; life < 3; life++) {
+        for (uint64_t i = 0; i < 10; i++)
+            assert_done(publish(&on, 10 * life + i, &pid));
+        assert_int_not_equal(pid, next);
+        next = pid;
+        kill(pid, SIGKILL);
+        assert_true(until(&on, &on.told.ready, (unsigned)life + 2));
+    }
+    for (uint64_t i = 0; i < 30; i++)
+        expect(consumer, i);
+    close_host(&on);
+    rapahub_consumer_close(consumer);
+    assert_done(rapahub_region_close(region));
+    assert_done(rapahub_region_remove(name, SECOND));
+}
+
+static int rapahub(const char *verb, const char *input, char *out, size_t size)
+{
+    const char *const argv[] = {PROCESS_RAPAHUB, "region", verb, name, NULL};
+    const struct process_options options = {.argv = argv, .input = input};
+    struct process_result result;
+    int status;
+
+    assert_int_equal(process_run(&options, &result), 0);
+    if (out)
+        snprintf(out, size, "%s", result.status == 0 ? result.out : result.err);
+    status = result.status;
+    process_result_fini(&result);
+    return status;
+}
+
+static void programs_publish_and_take_lines(void **state)
+{
+    struct rapahub_region *region = make(RAPAHUB_REGION_MPSC);
+    struct rapahub_producer *producer;
+    char text[1024];
+
+    (void)state;
+    assert_done(rapahub_producer_open(region, NULL, &producer));
+    assert_done(rapahub_producer_push(producer, "from a program", 14, 0));
+    assert_int_equal(rapahub("publish", "one\ntwo", NULL, 0), 0);
+    assert_int_equal(rapahub("tail", "", text, sizeof text), 0);
+    assert_string_equal(text, "from a program\none\ntwo\n");
+    assert_int_equal(rapahub("tail", "", text, sizeof text), 0);
+    assert_string_equal(text, "");
+    assert_int_equal(rapahub("rm", "", text, sizeof text), 75);
+    assert_non_null(strstr(text, "lease 0 is of pid"));
+    rapahub_producer_close(producer);
+    assert_done(rapahub_region_close(region));
+    assert_int_equal(rapahub("rm", "", text, sizeof text), 0);
+    assert_int_equal(rapahub("inspect", "", text, sizeof text), 3);
+}
+
+static bool has_last_line(const char *text, const char *line)
+{
+    size_t size = strlen(text), last = strlen(line);
+
+    return size > last && strcmp(text + size - last, line) == 0;
+}
+
+static void damage(size_t at, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "r+");
+
+    assert_non_null(file);
+    assert_int_equal(fseek(file, (long)at, SEEK_SET), 0);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+}
+
+/* Each fault names what is wrong and the command that carries the remedy out; that command works.
+ * r[verify region.action] r[verify region.class] */
+static void each_fault_of_a_file_has_its_action(void **state)
+{
+    static const struct {
+        size_t at, size;
+        const char *bytes, *verdict, *class;
+    } faults[] = {
+        {56, 4, "\1\0\0\0", "is not initialised", "transient"},
+        {8, 1, "\2", "another version", "incompatible"},
+        {12, 4, "\1\2\3\4", "another byte order", "incompatible"},
+        {16, 1, "\7", "another kind", "incompatible"},
+        {24, 8, "\377\377\377\377\377\377\377\377", "cannot keep", "incompatible"},
+        {0, 1, "x", "no event region", "incompatible"},
+        {40, 8, "\1\0\0\0\0\0\0\0", "smaller than its own parts", "corrupted"},
+        {40, 8, "\0\0\0\1\0\0\0\0", "cut", "corrupted"},
+        {108, 4, "\0\0\1\0", "damaged", "corrupted"},
+    };
+    char text[4096];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        const char *const argv[] = {PROCESS_RAPAHUB, "region", "recreate", name,
+                                    "--kind",        "spsc",   NULL};
+        struct process_result result;
+
+        assert_done(rapahub_region_close(make(RAPAHUB_REGION_MPSC)));
+        damage(faults[i].at, faults[i].bytes, faults[i].size);
+        assert_int_equal(rapahub("inspect", "", text, sizeof text), 11);
+        assert_int_equal(
+            process_run_argv((const char *[]){PROCESS_RAPAHUB, "region", "inspect", name, NULL},
+                             &result),
+            0);
+        if (!strstr(result.out, faults[i].verdict) || !strstr(result.out, faults[i].class))
+            print_error("%zu: %s", i, result.out);
+        assert_non_null(strstr(result.out, faults[i].verdict));
+        assert_non_null(strstr(result.out, faults[i].class));
+        assert_non_null(strstr(result.out, "action: recreate"));
+        process_result_fini(&result);
+        assert_int_equal(process_run_argv(argv, &result), 0);
+        assert_int_equal(result.status, 0);
+        process_result_fini(&result);
+        assert_int_equal(rapahub("inspect", "", text, sizeof text), 0);
+        assert_true(has_last_line(text, "action: none\n"));
+        assert_int_equal(rapahub("rm", "", text, sizeof text), 0);
+    }
+}
+
+static void a_follower_ends_with_a_signal_and_leaves_the_rest(void **state)
+{
+    struct rapahub_region *region = make(RAPAHUB_REGION_MPSC);
+    const char *const argv[] = {PROCESS_RAPAHUB, "region", "tail", name, "-f", NULL};
+    const struct process_options options = {.argv = argv, .within_ns = 20 * SECOND};
+    struct process process;
+    struct process_result result;
+    char text[256];
+
+    (void)state;
+    assert_int_equal(process_start(&options, &process), 0);
+    assert_int_equal(rapahub("publish", "one\n", NULL, 0), 0);
+    assert_true(process_until_text(&process, "one\n", false, 10 * SECOND));
+    assert_int_equal(rapahub("tail", "", text, sizeof text), 6);
+    assert_non_null(strstr(text, "consumer that lives"));
+    assert_int_equal(process_kill(&process, SIGTERM), 0);
+    assert_int_equal(process_finish(&process, &result), 0);
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.out, "one\n");
+    process_result_fini(&result);
+    assert_int_equal(rapahub("publish", "two\n", NULL, 0), 0);
+    assert_int_equal(rapahub("tail", "", text, sizeof text), 0);
+    assert_string_equal(text, "two\n");
+    assert_done(rapahub_region_close(region));
+    assert_int_equal(rapahub("rm", "", text, sizeof text), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plugin_publishes_over_its_death),
+        cmocka_unit_test(programs_publish_and_take_lines),
+        cmocka_unit_test(each_fault_of_a_file_has_its_action),
+        cmocka_unit_test(a_follower_ends_with_a_signal_and_leaves_the_rest)};
+
+    return process_possible() ? cmocka_run_group_tests(tests, NULL, NULL) : PROCESS_SKIPPED;
+}
