@@ -8,7 +8,7 @@
 #include <rapahub/log.h>
 
 #include "cluster/client/shm_setup.h"
-#include "cluster/client/unix_transport.h"
+#include "cluster/client/transport/unix_transport.h"
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/base/own.h"

@@ -10,7 +10,7 @@
 #include <rapahub/error.h>
 
 #include "cluster/client/client_link.h"
-#include "cluster/client/unix_transport.h"
+#include "cluster/client/transport/unix_transport.h"
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/base/own.h"

@@ -14,9 +14,9 @@
 
 #include "cluster/client/client_calls.h"
 #include "cluster/client/client_lead.h"
-#include "cluster/client/node_list.h"
+#include "cluster/client/transport/node_list.h"
 #include "cluster/client/reconnect.h"
-#include "cluster/client/tls_transport.h"
+#include "cluster/client/transport/tls_transport.h"
 #include "cluster/link/connection.h"
 
 #define CLUSTER_CLIENT_BODY_MAX ((size_t)64 << 20)

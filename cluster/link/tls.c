@@ -107,6 +107,14 @@ static bool is_revoked(const struct cluster_tls *tls, X509 *certificate)
     return options->hooks->is_revoked(options->user, serial, size);
 }
 
+/* r[impl cluster.link.revoked] */
+bool cluster_tls_is_revoked(const struct cluster_tls *tls)
+{
+    X509 *certificate = SSL_get0_peer_certificate(tls->ssl);
+
+    return tls->judged && certificate && is_revoked(tls, certificate);
+}
+
 /* OpenSSL has looked at signatures and dates. r[impl cluster.link.certificate] */
 static int verify(int sound, X509_STORE_CTX *store)
 {

@@ -62,6 +62,9 @@ bool cluster_tls_can_speak(const struct cluster_tls *tls);
 /* Returns the name of the other side, once the handshake has ended. */
 const struct cluster_peer_name *cluster_tls_peer(const struct cluster_tls *tls);
 
+/* Says whether the certificate of the other side has been revoked since its handshake ended. */
+bool cluster_tls_is_revoked(const struct cluster_tls *tls);
+
 /* For a connection whose `session` is a struct cluster_tls, which it owns. The handshake goes on by
  * it, where that has not ended. */
 extern const struct cluster_transport_table cluster_tls_table;

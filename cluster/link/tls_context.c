@@ -237,6 +237,24 @@ int cluster_tls_context_create(const char *folder, const char *name,
     return r;
 }
 
+int cluster_tls_context_renew(struct cluster_tls_context *context, const char *folder,
+                              const char *name)
+{
+    OWN(cluster_certificate) X509 *own = NULL;
+    struct cluster_peer_name of = {0};
+    struct file file;
+    int r = read_own(folder, name, &file, &own, &of);
+
+    if (r == 0 && (of.kind != context->own.kind || of.node != context->own.node ||
+                   memcmp(of.uuid, context->own.uuid, sizeof of.uuid) != 0))
+        r = rapahub_fail(RAPAHUB_EACCES, "cluster.link.certificate",
+                         "%s: it names another side than before", file.path);
+    if (r == 0)
+        r = use_key(context->ssl, folder, name, own);
+    ERR_clear_error();
+    return r;
+}
+
 void cluster_tls_context_release(struct cluster_tls_context **context)
 {
     struct cluster_tls_context *gone = *context;

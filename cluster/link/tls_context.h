@@ -39,6 +39,11 @@ struct cluster_tls_context_parts {
 int cluster_tls_context_create(const char *folder, const char *name,
                                const struct cluster_tls_context_parts *parts,
                                struct cluster_tls_context **out);
+
+/* Reads the own certificate and key anew: sessions that begin from now on have them. A failure, as
+ * above, changes nothing. The certificate is to have the same name. */
+int cluster_tls_context_renew(struct cluster_tls_context *context, const char *folder,
+                              const char *name);
 void cluster_tls_context_release(struct cluster_tls_context **context);
 
 #endif

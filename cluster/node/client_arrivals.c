@@ -89,6 +89,7 @@ static void admit(struct cluster_clients *clients, const struct arrival *arrival
     struct cluster_client *client = find_free(clients);
 
     client->who = arrival->id;
+    client->tls = arrival->tls;
     client->role = arrival->role;
     client->user = user;
     if (connect_client(client, arrival) < 0) {

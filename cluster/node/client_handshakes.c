@@ -21,9 +21,11 @@
                                    */
 
 void cluster_client_handshakes_init(struct cluster_client_handshakes *self, int epoll,
-                                    uint32_t first_tag)
+                                    uint32_t first_tag, const struct cluster_tls_hooks *hooks,
+                                    void *user)
 {
-    *self = (struct cluster_client_handshakes){.epoll = epoll, .first_tag = first_tag};
+    *self = (struct cluster_client_handshakes){
+        .epoll = epoll, .first_tag = first_tag, .hooks = hooks, .user = user};
     for (unsigned i = 0; i < CLUSTER_HANDSHAKES_MAX; i++)
         self->all[i].fd = -1;
 }
@@ -100,6 +102,7 @@ int cluster_client_handshakes_open(struct cluster_client_handshakes *self, const
 {
     int r = cluster_tls_open(folder, "node", &self->context);
 
+    snprintf(self->folder, sizeof self->folder, "%s", folder);
     if (r == RAPAHUB_ENOENT)
         return rapahub_fail(r, "cluster.client.network",
                             "this node has no certificate: %s; rapahub node init makes one",
@@ -107,6 +110,13 @@ int cluster_client_handshakes_open(struct cluster_client_handshakes *self, const
     if (r == 0)
         r = check_identity(self, folder, node);
     return r < 0 ? r : listen_at_all(self, listen);
+}
+
+void cluster_client_handshakes_renew(struct cluster_client_handshakes *self)
+{
+    if (self->context && cluster_tls_context_renew(self->context, self->folder, "node") < 0)
+        rapahub_log(RAPAHUB_LOG_ERROR, TOPIC, "the certificate of before goes on: %s",
+                    rapahub_last_error()->text);
 }
 
 bool cluster_client_handshakes_is_listener(const struct cluster_client_handshakes *self,
@@ -168,8 +178,11 @@ static struct cluster_handshake *choose(struct cluster_client_handshakes *self)
 /* The socket is the entry's from here on, also after a failure. */
 static int begin(struct cluster_client_handshakes *self, struct cluster_handshake *shake, int fd)
 {
-    const struct cluster_tls_options options = {
-        .side = CLUSTER_TLS_SERVER, .deadline_ns = hub_clock_after(CLUSTER_TLS_HANDSHAKE_NS)};
+    const struct cluster_tls_options options = {.side = CLUSTER_TLS_SERVER,
+                                                .deadline_ns =
+                                                    hub_clock_after(CLUSTER_TLS_HANDSHAKE_NS),
+                                                .hooks = self->hooks,
+                                                .user = self->user};
     int r;
 
     shake->fd = fd;

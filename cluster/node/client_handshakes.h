@@ -6,6 +6,7 @@
 #ifndef CLUSTER_NODE_CLIENT_HANDSHAKES_H
 #define CLUSTER_NODE_CLIENT_HANDSHAKES_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,6 +29,9 @@ struct cluster_handshake {
 
 struct cluster_client_handshakes {
     struct cluster_tls_context *context;
+    char folder[PATH_MAX]; /* with the identity */
+    const struct cluster_tls_hooks *hooks;
+    void *user; /* the hooks' */
     int epoll;
     uint32_t first_tag;
     unsigned listeners_count; /* 0: no client comes over the network */
@@ -43,14 +47,20 @@ struct cluster_client_arrival {
     char from[CLUSTER_HOST_PORT_TEXT];
 };
 
+/* The hooks say which certificates are revoked. */
 void cluster_client_handshakes_init(struct cluster_client_handshakes *self, int epoll,
-                                    uint32_t first_tag);
+                                    uint32_t first_tag, const struct cluster_tls_hooks *hooks,
+                                    void *user);
 
 /* Listens at addresses, "HOST:PORT" with commas between several, with the identity in a folder,
  * which is to be that of this node of this cluster. -EINVAL: an address is none; those of the files
  * and of the sockets. All with their diagnosis. */
 int cluster_client_handshakes_open(struct cluster_client_handshakes *self, const char *listen,
                                    const char *folder, const struct cluster_peer_name *node);
+
+/* The certificate of the node was renewed: handshakes that begin from now on show the new one. One
+ * that cannot be read is logged, and the old one goes on. */
+void cluster_client_handshakes_renew(struct cluster_client_handshakes *self);
 
 /* Closes all of it; also one that is not open. */
 void cluster_client_handshakes_close(struct cluster_client_handshakes *self);

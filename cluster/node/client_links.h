@@ -40,6 +40,7 @@ struct cluster_client {
     struct cluster_clients *clients;
     uint32_t state; /* enum cluster_client_state */
     struct cluster_connection *connection;
+    const struct cluster_tls *tls; /* the connection's; NULL: it came by the Unix socket */
     struct cluster_client_user *user;
     struct cluster_client_user_id who;
     enum rapahub_control_role role;

@@ -9,6 +9,7 @@
 #include "cluster/core/dispatch.h"
 #include "cluster/node/client_sharing.h"
 #include "cluster/node/clients.h"
+#include "cluster/node/identity/node_identity.h"
 #include "hub/base/clock.h"
 #include "hub/base/id_map.h"
 #include "hub/wire/signature.h"
@@ -258,10 +259,17 @@ static void on_given_up(void *user, uint64_t request)
         cluster_clients_give_up(self->clients, request);
 }
 
+static bool is_revoked(void *user, const uint8_t *serial, size_t size)
+{
+    const struct cluster_client_router *self = user;
+
+    return cluster_node_identity_is_revoked(self->parts.identity, serial, size);
+}
+
 static const struct cluster_client_sharing_hooks sharing_hooks = {on_request, on_given_up};
 
 static const struct cluster_clients_hooks hooks = {resolve, begin,   cancel, end_origin,
-                                                   share,   unshare, respond};
+                                                   share,   unshare, respond, is_revoked};
 
 /* ---- made and released ---- */
 
@@ -317,6 +325,12 @@ void cluster_client_router_release(struct cluster_client_router **self)
 int cluster_client_router_fd(const struct cluster_client_router *self)
 {
     return cluster_clients_fd(self->clients);
+}
+
+void cluster_client_router_look_at_certificates(struct cluster_client_router *self)
+{
+    if (self->clients)
+        cluster_clients_look_at_certificates(self->clients);
 }
 
 int cluster_client_router_dispatch(struct cluster_client_router *self)

@@ -12,6 +12,7 @@
 #include "cluster/node/services/services.h"
 
 struct cluster_clients_options;
+struct cluster_node_identity;
 struct cluster_client_router;
 
 struct cluster_client_router_parts { /* all live longer */
@@ -20,6 +21,7 @@ struct cluster_client_router_parts { /* all live longer */
     struct cluster_event_queue *events;
     struct cluster_router *router;
     struct cluster_services *services;
+    const struct cluster_node_identity *identity;
 };
 
 /* Opens the socket, as cluster_clients_open does; its hooks are set here. */
@@ -38,5 +40,8 @@ void cluster_client_router_release(struct cluster_client_router **self);
 /* Readable when cluster_client_router_dispatch has something to do. */
 int cluster_client_router_fd(const struct cluster_client_router *self);
 int cluster_client_router_dispatch(struct cluster_client_router *self);
+
+/* See cluster_clients_look_at_certificates. */
+void cluster_client_router_look_at_certificates(struct cluster_client_router *self);
 
 #endif

@@ -51,12 +51,22 @@ static int open_fds(struct cluster_clients *clients)
     return r < 0 ? r : watch(clients, clients->timer, CLUSTER_CLIENTS_TIMER);
 }
 
+static bool is_revoked(void *user, const uint8_t *serial, size_t size)
+{
+    const struct cluster_clients_options *options = &((struct cluster_clients *)user)->options;
+
+    return options->hooks->is_revoked && options->hooks->is_revoked(options->user, serial, size);
+}
+
+static const struct cluster_tls_hooks tls_hooks = {is_revoked};
+
 static int open_network(struct cluster_clients *clients)
 {
     const struct cluster_clients_options *options = &clients->options;
     struct cluster_peer_name node = {.kind = CLUSTER_PEER_NODE, .node = options->node};
 
-    cluster_client_handshakes_init(&clients->handshakes, clients->epoll, CLUSTER_CLIENTS_NETWORK);
+    cluster_client_handshakes_init(&clients->handshakes, clients->epoll, CLUSTER_CLIENTS_NETWORK,
+                                   &tls_hooks, clients);
     if (!options->listen)
         return 0;
     memcpy(node.uuid, clients->cluster, sizeof node.uuid);
@@ -189,6 +199,23 @@ static void do_due(struct cluster_clients *clients)
     }
     while ((origin = cluster_origins_expired(clients->origins, now_ns)))
         cluster_client_ends_origin(clients, origin);
+}
+
+/* r[impl cluster.link.revoked] */
+void cluster_clients_look_at_certificates(struct cluster_clients *clients)
+{
+    for (uint32_t i = 0; i < CLUSTER_CLIENTS_MAX; i++) {
+        struct cluster_client *client = &clients->all[i];
+
+        if (!client->tls || client->state == CLUSTER_CLIENT_FREE ||
+            client->state == CLUSTER_CLIENT_DOOMED || !cluster_tls_is_revoked(client->tls))
+            continue;
+        rapahub_fail(RAPAHUB_EACCES, "cluster.link.certificate", "its certificate was revoked");
+        cluster_client_links_refuse(client, RAPAHUB_EACCES);
+    }
+    cluster_client_handshakes_renew(&clients->handshakes);
+    cluster_client_links_close_doomed(clients);
+    cluster_client_links_arm(clients);
 }
 
 int cluster_clients_dispatch(struct cluster_clients *clients)

@@ -68,6 +68,8 @@ struct cluster_clients_hooks {
     void (*unshare)(void *user, uint32_t client);
     /* Answers a request of a client, which cluster_clients_request has taken. */
     void (*respond)(void *user, uint64_t request, uint8_t type, const struct cluster_body *body);
+    /* Says whether the certificate with this serial number has been revoked. NULL: none has. */
+    bool (*is_revoked)(void *user, const uint8_t *serial, size_t size);
 };
 
 struct cluster_clients_options {
@@ -100,6 +102,10 @@ int cluster_clients_fd(const struct cluster_clients *clients);
 /* Serves the clients. A failure is one of the socket itself; what a client breaks ends only its own
  * connection. */
 int cluster_clients_dispatch(struct cluster_clients *clients);
+
+/* A certificate was revoked, or that of the node was renewed: clients whose certificates are good
+ * for nothing now are told so and closed, and handshakes show the new one. */
+void cluster_clients_look_at_certificates(struct cluster_clients *clients);
 
 /* Takes a request that a client has made by its segment. The hook answers it once, perhaps before
  * this returns, unless this fails: the client has broken a rule, and is dropped. */

@@ -243,7 +243,8 @@ static int make_clients(struct rapahub_node *node, const struct rapahub_node_opt
                                                       .core = runner->core,
                                                       .events = runner->events,
                                                       .router = runner->router,
-                                                      .services = runner->services};
+                                                      .services = runner->services,
+                                                      .identity = runner->identity};
     struct cluster_clients_options how = {.node = node->boot.folder.node,
                                           .boot = node->boot.folder.boot,
                                           .cluster = node->boot.folder.store.uuid,

@@ -12,6 +12,7 @@
 
 #include "cluster/core/check.h"
 #include "cluster/core/dispatch.h"
+#include "cluster/node/identity/node_identity.h"
 #include "cluster/node/runner_effects.h"
 #include "hub/base/check.h"
 #include "hub/base/clock.h"
@@ -300,6 +301,17 @@ static uint64_t step_begun(struct cluster_runner *runner)
     return least(next_ns, cluster_services_step(runner->services, now_ns, false));
 }
 
+/* Links of a certificate that was revoked end in the turn that notes it. */
+static void follow_identity(struct cluster_runner *runner)
+{
+    uint64_t changes = cluster_node_identity_changes(runner->identity);
+
+    if (changes == runner->identity_changes)
+        return;
+    runner->identity_changes = changes;
+    cluster_client_router_look_at_certificates(runner->clients);
+}
+
 static int take_turn(struct cluster_runner *runner, uint32_t readable)
 {
     uint64_t next_ns = HUB_NEVER;
@@ -310,6 +322,7 @@ static int take_turn(struct cluster_runner *runner, uint32_t readable)
     if (status < 0)
         return status;
     next_ns = least(next_ns, step_begun(runner));
+    follow_identity(runner);
     if (runner->failure < 0 || runner->watch.lost)
         return rapahub_fail(RAPAHUB_EIO, "", "the node does not follow its metastore any more");
     if (runner->watch.wants_snapshot)

@@ -29,6 +29,7 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     struct cluster_container_steps *steps;
     struct cluster_services *services;
     struct cluster_node_identity *identity;
+    uint64_t identity_changes; /* that the clients know of */
     struct cluster_client_router *clients;
     struct cluster_map_reading reading;
     struct cluster_map_watch watch;

@@ -46,19 +46,8 @@ LATER = {
     "cluster_swim_leave": "the detector of dead nodes, of several nodes",
     "cluster_swim_set_revision": "the detector of dead nodes, of several nodes",
     "cluster_swim_state": "the detector of dead nodes, of several nodes",
-    "cluster_ca_make": "the command `node init`",
-    "cluster_ca_read": "a node with an authority",
-    "cluster_ca_sign": "a node with an authority",
-    "cluster_certificate_digest": "the command `node init`",
-    "cluster_certificate_serial_text": "certificates that are revoked",
-    "cluster_certificate_write": "the command `node init`",
-    "cluster_csr_make": "the command `node certificate`",
-    "cluster_private_key_write": "the command `node certificate`",
-    "cluster_uri_role": "the command `node certificate`",
     "cluster_join_token_judge": "JOIN, by which a node joins",
     "cluster_join_token_parse": "JOIN, by which a node joins",
-    "cluster_node_identity_changes": "links over a network: certificates are loaded anew",
-    "cluster_node_identity_is_revoked": "links over a network",
 }
 WORD = re.compile(r"[A-Za-z_]\w*")
 DECLARATION = re.compile(r"^[A-Za-z_][^\n;={}#]*?\b\w+\([^;{}]*\)[^;{}=]*;", re.M)

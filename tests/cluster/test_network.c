@@ -134,6 +134,66 @@ static void shared_memory_stays_on_its_machine(void **state)
     network_close(&network);
 }
 
+static void read_serial(const char *folder, char to[CLUSTER_CERTIFICATE_SERIAL_TEXT])
+{
+    char path[IDENTITY_PATH + 16], text[8192];
+    uint8_t serial[CLUSTER_CERTIFICATE_SERIAL_MAX];
+    struct cluster_peer_name name;
+    struct x509_st *certificate = NULL;
+    size_t size;
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/client.pem", folder);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    size = fread(text, 1, sizeof text, file);
+    fclose(file);
+    assert_int_equal(
+        cluster_certificate_read((struct rapahub_bytes){(const uint8_t *)text, size}, &certificate),
+        0);
+    assert_int_equal(cluster_certificate_peer(certificate, &name, serial, &size), 0);
+    cluster_certificate_serial_text(serial, size, to);
+    cluster_certificate_release(&certificate);
+}
+
+/* r[verify cluster.link.revoked] r[verify cluster.link.certificate] */
+static void a_certificate_that_is_revoked_is_good_for_nothing(void **state)
+{
+    struct rapahub_container_id tally = {{0, 0}, 0};
+    struct rapahub_client *client, *good;
+    char bob[IDENTITY_PATH], serial[CLUSTER_CERTIFICATE_SERIAL_TEXT];
+    const char *nodes[] = {NULL, NULL};
+    const struct rapahub_client_options options = {
+        .nodes = nodes, .tls = bob, .wait_ns = 10 * SECOND, .call_timeout_ns = SECOND};
+    struct network network;
+    int64_t sum = 0;
+    int r = 0;
+
+    (void)state;
+    network_open(&network);
+    node_process_apply(&network.node, pools);
+    snprintf(bob, sizeof bob, "%.200s/bob", network.node.folder);
+    write_client(bob, &network.ca, CLUSTER_PEER_OPERATOR, "bob");
+    read_serial(bob, serial);
+    assert_int_equal(open_as(&network, network.ana, &good), 0);
+    nodes[0] = network.node.address;
+    assert_int_equal(rapahub_client_open(&options, &client), 0);
+    assert_int_equal(rapahub_client_pool(client, "tally", &tally.pool), 0);
+    assert_int_equal(count(client, tally, &sum), 0);
+    run(&network, (const char *[]){"node", "revoke", serial, NULL}, "");
+    for (int ms = 0; ms < 5000 && r == 0; ms++) { /* its link ends, and no other is taken */
+        r = count(client, tally, &sum);
+        pause_ms(1);
+    }
+    if (r != RAPAHUB_ETIMEDOUT && r != RAPAHUB_ENETTIMEOUT)
+        fail_msg("%s: %s", rapahub_error_name(r), rapahub_last_error()->text);
+    rapahub_client_close(client);
+    expect_refusal(&network, bob, RAPAHUB_EACCES, "revoked");
+    assert_int_equal(count(good, tally, &sum), 0); /* its neighbour goes on */
+    rapahub_client_close(good);
+    network_close(&network);
+}
+
 /* r[verify cluster.client.again] */
 static void a_client_outlasts_the_node(void **state)
 {
@@ -280,6 +340,7 @@ int main(void)
         cmocka_unit_test(the_command_line_works_over_the_network),
         cmocka_unit_test(a_client_has_the_role_of_its_certificate),
         cmocka_unit_test(shared_memory_stays_on_its_machine),
+        cmocka_unit_test(a_certificate_that_is_revoked_is_good_for_nothing),
         cmocka_unit_test(a_client_outlasts_the_node),
         cmocka_unit_test(the_next_node_is_taken_where_one_does_not_answer),
         cmocka_unit_test(a_certificate_is_looked_at_before_it_is_shown),

@@ -5,8 +5,8 @@
 
 #include <rapahub/error.h>
 
-#include "cluster/client/node_list.h"
-#include "cluster/client/tls_transport.h"
+#include "cluster/client/transport/node_list.h"
+#include "cluster/client/transport/tls_transport.h"
 #include "cluster/link/tcp.h"
 #include "tests/support/pause.h"
 #include "tests/unit/cluster-link/identities.h"

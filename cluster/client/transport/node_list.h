@@ -2,8 +2,8 @@
 /* node_list: the nodes that a client may use, in the order in which they are tried: those of this
  * machine by their sockets, any by the network.
  */
-#ifndef CLUSTER_CLIENT_NODE_LIST_H
-#define CLUSTER_CLIENT_NODE_LIST_H
+#ifndef CLUSTER_CLIENT_TRANSPORT_NODE_LIST_H
+#define CLUSTER_CLIENT_TRANSPORT_NODE_LIST_H
 
 #include <stdbool.h>
 

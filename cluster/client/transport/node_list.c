@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/client/node_list.h"
+#include "cluster/client/transport/node_list.h"
 
 #include <stdio.h>
 #include <string.h>

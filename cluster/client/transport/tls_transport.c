@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/client/tls_transport.h"
+#include "cluster/client/transport/tls_transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/client/unix_transport.h"
+#include "cluster/client/transport/unix_transport.h"
 
 #include <stdio.h>
 

@@ -2,8 +2,8 @@
 /* unix_transport: the sockets of nodes of this machine: where they are, a connection to one of
  * them, and whether the process at its other end lives.
  */
-#ifndef CLUSTER_CLIENT_UNIX_TRANSPORT_H
-#define CLUSTER_CLIENT_UNIX_TRANSPORT_H
+#ifndef CLUSTER_CLIENT_TRANSPORT_UNIX_TRANSPORT_H
+#define CLUSTER_CLIENT_TRANSPORT_UNIX_TRANSPORT_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  * program. A host that is written as a name may have several addresses, which are tried in turn.
  * Nothing here waits. For one thread.
  */
-#ifndef CLUSTER_CLIENT_TLS_TRANSPORT_H
-#define CLUSTER_CLIENT_TLS_TRANSPORT_H
+#ifndef CLUSTER_CLIENT_TRANSPORT_TLS_TRANSPORT_H
+#define CLUSTER_CLIENT_TRANSPORT_TLS_TRANSPORT_H
 
 #include <limits.h>
 #include <stdbool.h>
