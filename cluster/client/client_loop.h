@@ -14,8 +14,8 @@
 
 #include "cluster/client/client_calls.h"
 #include "cluster/client/client_lead.h"
-#include "cluster/client/transport/node_list.h"
 #include "cluster/client/reconnect.h"
+#include "cluster/client/transport/node_list.h"
 #include "cluster/client/transport/tls_transport.h"
 #include "cluster/link/connection.h"
 

@@ -268,7 +268,7 @@ static bool is_revoked(void *user, const uint8_t *serial, size_t size)
 
 static const struct cluster_client_sharing_hooks sharing_hooks = {on_request, on_given_up};
 
-static const struct cluster_clients_hooks hooks = {resolve, begin,   cancel, end_origin,
+static const struct cluster_clients_hooks hooks = {resolve, begin,   cancel,  end_origin,
                                                    share,   unshare, respond, is_revoked};
 
 /* ---- made and released ---- */

@@ -15,6 +15,7 @@
 #include <rapahub/error.h>
 
 #include "tests/cluster/node_process.h"
+#include "tests/support/pause.h"
 #include "tests/support/testing.h"
 
 #define PATH      (NODE_PROCESS_PATH + 32)
@@ -424,10 +425,11 @@ static void a_token_whose_time_is_over_is_gone(void **state)
 
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(TYPE("token", "create", "--ttl", "1s"), 0);
-    for (unsigned i = 0; i < 100; i++) {
+    for (unsigned i = 0; i < 1000; i++) {
         assert_int_equal(TYPE("token", "ls", "-o", "name"), 0);
         if (stage->result.out[0] == 0)
             break;
+        pause_ms(20);
     }
     assert_string_equal(stage->result.out, "");
     assert_int_equal(TYPE("token", "create", "--uses", "3"), 0);
