@@ -38,7 +38,7 @@ count_tests() {
 cluster_seconds() {
     awk -v took="$2" '/^[0-9]+\/[0-9]+ Test: / { name = $3 }
         /^Test time = / { all += $4; if (name ~ /cluster/) seconds += $4 }
-        END { printf "%.0f\n", all > 0 ? took * seconds / all : 0 }' "$1"
+        END { printf "%.0f\n", (all > 0 ? took * seconds / all : 0) }' "$1"
 }
 
 # Sanitizers of these compilers cannot map their memory where addresses are spread too far.
