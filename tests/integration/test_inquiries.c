@@ -325,9 +325,10 @@ static unsigned turns_of_ask(struct hosting *on, int64_t number)
     unsigned turns = 0;
 
     assert_done(rapahub_host_call_async(on->host, &call, on_asked, &result, NULL));
-    for (; result < 0; turns++) {
+    while (result < 0) {
         assert_int_equal(poll(&fd, 1, 10000), 1);
         assert_done(rapahub_host_dispatch(on->host, 0));
+        turns++;
     }
     assert_int_equal(result, 2 * number);
     return turns;
