@@ -32,7 +32,7 @@ int cluster_datagram_read_clear(const uint8_t *from, size_t size,
                                 struct cluster_datagram_clear *out)
 {
     if (size < CLUSTER_DATAGRAM_CLEAR + CLUSTER_DATAGRAM_HEAD + CLUSTER_DATAGRAM_TAG ||
-        size > CLUSTER_DATAGRAM_MAX)
+        size > CLUSTER_DATAGRAM_CLEAR + CLUSTER_DATAGRAM_PAYLOAD_MAX + CLUSTER_DATAGRAM_TAG)
         return rapahub_fail(RAPAHUB_EPROTOCOL, RULE, "no datagram has %zu bytes", size);
     if (from[0] != VERSION)
         return rapahub_fail(RAPAHUB_EPROTOCOL, RULE, "it is of version %u", from[0]);

@@ -78,17 +78,24 @@ static void a_clear_header_comes_back_and_fits_its_datagram(void **state)
 {
     const struct cluster_datagram_clear sent = {
         .key = 3, .size = 48, .node = 9, .salt = {1, 2, 3}, .counter = 77};
+    struct cluster_datagram_clear largest = sent;
     uint8_t bytes[CLUSTER_DATAGRAM_CLEAR + 48] = {0};
+    uint8_t large[CLUSTER_DATAGRAM_CLEAR + CLUSTER_DATAGRAM_PAYLOAD_MAX + CLUSTER_DATAGRAM_TAG];
     struct cluster_datagram_clear got;
 
     (void)state;
     memset(&got, 0, sizeof got);
+    largest.size = (uint16_t)(sizeof large - CLUSTER_DATAGRAM_CLEAR);
+    cluster_datagram_write_clear(&largest, large);
     cluster_datagram_write_clear(&sent, bytes);
     assert_int_equal(cluster_datagram_read_clear(bytes, sizeof bytes, &got), 0);
     assert_true(got.key == 3 && got.size == 48 && got.node == 9 && got.counter == 77);
     assert_memory_equal(got.salt, sent.salt, sizeof got.salt);
     assert_int_equal(cluster_datagram_read_clear(bytes, sizeof bytes - 1, &got), RAPAHUB_EPROTOCOL);
     assert_int_equal(cluster_datagram_read_clear(bytes, 3, &got), RAPAHUB_EPROTOCOL);
+    assert_int_equal(cluster_datagram_read_clear(large, sizeof large, &got), 0);
+    large[2]++; /* a payload of one byte more has no place where payloads are kept */
+    assert_int_equal(cluster_datagram_read_clear(large, sizeof large + 1, &got), RAPAHUB_EPROTOCOL);
     bytes[0] = 2;
     assert_int_equal(cluster_datagram_read_clear(bytes, sizeof bytes, &got), RAPAHUB_EPROTOCOL);
     bytes[0] = 1;

@@ -126,6 +126,7 @@ static void streams_that_are_spared_go_on_in_another_pump(void **state)
     struct hub_pump *pump;
     bool at_source, moved = false;
     char byte = 0;
+    int r;
 
     (void)state;
     hub_thread_pool_init(&pool);
@@ -148,7 +149,8 @@ static void streams_that_are_spared_go_on_in_another_pump(void **state)
             assert_int_equal(rapahub_source_read(out.source, &byte, 1), 1);
         }
         hub_pump_stop(pump);
-        assert_int_equal(hub_pump_join(&pump, &at_source), RAPAHUB_ECANCELED);
+        r = hub_pump_join(&pump, &at_source);
+        assert_true(r == RAPAHUB_ECANCELED || (i == 1 && r == RAPAHUB_ERESET)); /* by pump 0 */
         assert_int_equal(moved, i == 2);
     }
     assert_int_equal(byte, 'a');
