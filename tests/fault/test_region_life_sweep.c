@@ -14,7 +14,7 @@
 #include "tests/support/sweep.h"
 #include "tests/support/testing.h"
 
-static uint64_t stride = 61;
+static uint64_t stride = 181;
 
 struct life {
     enum rapahub_region_profile profile;
