@@ -5,8 +5,8 @@
 #include "tests/unit/cluster-node/client_end.h"
 
 /* All spans from now are so many times shorter. */
-static unsigned shorter = 1;
-static uint64_t span_asked_ns;
+static _Thread_local unsigned shorter = 1; /* other threads wait as ever */
+static _Thread_local uint64_t span_asked_ns;
 
 uint64_t __real_hub_clock_after(uint64_t span_ns);
 uint64_t __wrap_hub_clock_after(uint64_t span_ns);
