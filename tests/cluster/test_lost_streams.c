@@ -145,6 +145,7 @@ static void lose_one_without_a_byte(uint8_t durability, bool repeat)
     fclose(fopen(pouring.path, "we"));
     pause_ms(BEGUN_MS);
     living_kill(&on);
+    pause_ms(BEGUN_MS); /* what moved bytes for the run that died has ended */
     if (again) {
         assert_done(rapahub_sink_write(pouring.to, WORDS, strlen(WORDS)));
         assert_done(rapahub_sink_end(pouring.to));
