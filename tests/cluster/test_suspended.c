@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon, its warden, a guest, a client, or all of them stand still, as a machine that is
+/* The daemon, its warden, a guest, or all of them stand still, as a machine that is
  * suspended does, for longer than anybody waits in silence, from moments on that a seed chooses.
  * Then they go on: nobody was given up, each call is answered, and each was done once.
  *

@@ -10,8 +10,8 @@ readonly arm64_packages=(gcc-aarch64-linux-gnu libc6-dev:arm64 qemu-user libffi-
 # parent's memory, no sleep on several futexes, finds any program and any closed descriptor there, and has
 # words of its own for a signal; a program cannot start itself anew there (support/clock_page, client_restarts,
 # imports), nor have the children of dead ones (children). A socket does not tell the groups of its peer (group), and
-# memory is the emulator's own (limits). It takes too long for the storms of guest-sdk and of host, and for
-# identity_setup.
+# memory is the emulator's own (limits). These take it too long: supervisor, server, tree, lifecycle,
+# elf, identity_setup.
 readonly not_under_emulation=(base/mapping base/futex host-owner/forked host-owner/futexes host-process/nap
     host-process/spawn shm/fd_store shm/slot_growth support/clock_page support/leak support/process support/sweep
     host-control/group cluster-core/limits raw/raw guest-sdk/whole/guest guest-sdk/whole/last_words
