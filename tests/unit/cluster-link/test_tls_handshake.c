@@ -365,6 +365,30 @@ static void a_key_of_another_certificate_is_refused(void **state)
     close_stage(&stage);
 }
 
+/* r[verify cluster.link.revoked] */
+static void a_renewed_certificate_is_taken_and_another_name_is_not(void **state)
+{
+    struct cluster_peer_name name;
+    struct stage stage;
+
+    (void)state;
+    open_stage(&stage);
+    cluster_tls_context_release(&stage.node);
+    name = node_name(&stage.ca, 3);
+    write_identity_at(stage.folders[NODE], &stage.ca, &name, "node",
+                      wall_s() - 200 * CLUSTER_CA_DAY_S);
+    assert_int_equal(cluster_tls_open(stage.folders[NODE], "node", &stage.node), 0);
+    assert_int_equal(cluster_tls_check_dates(stage.node), RAPAHUB_EACCES);
+    write_node(stage.folders[NODE], &stage.ca, 3);
+    assert_int_equal(cluster_tls_context_renew(stage.node, stage.folders[NODE], "node"), 0);
+    assert_int_equal(cluster_tls_check_dates(stage.node), 0);
+    write_node(stage.folders[NODE], &stage.ca, 4);
+    assert_int_equal(cluster_tls_context_renew(stage.node, stage.folders[NODE], "node"),
+                     RAPAHUB_EACCES);
+    assert_int_equal(cluster_tls_check_dates(stage.node), 0);
+    close_stage(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +404,7 @@ int main(void)
         cmocka_unit_test(what_is_no_tls_is_refused),
         cmocka_unit_test(files_that_do_not_fit_are_named),
         cmocka_unit_test(a_key_of_another_certificate_is_refused),
+        cmocka_unit_test(a_renewed_certificate_is_taken_and_another_name_is_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
