@@ -25,11 +25,13 @@ static int refuse(const struct cluster_frame *frame, const char *why)
                         cluster_frame_name(frame->type), why);
 }
 
-/* Notes why there is no connection, for who waits for it. */
+/* Notes why there is no connection, for who waits for it. A refusal is final. */
 static void note_why(struct cluster_client_loop *loop, int code)
 {
     const char *text = rapahub_last_error()->text;
 
+    if (hub_observe(&loop->opened) == CLUSTER_CLIENT_REFUSED)
+        return;
     hub_mutex_lock(&loop->lock);
     loop->why_code = code;
     if (cluster_node_list_is_remote(loop->at))
@@ -56,7 +58,8 @@ static void settle_opening(struct cluster_client_loop *loop)
         return;
     }
     note_why(loop, RAPAHUB_ENOTSUP);
-    set_opened(loop, CLUSTER_CLIENT_REFUSED);
+    if (loop->share_ns == HUB_NEVER)
+        set_opened(loop, CLUSTER_CLIENT_REFUSED);
 }
 
 /* ---- frames of the node ---- */

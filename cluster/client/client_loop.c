@@ -99,6 +99,7 @@ static uint64_t due_of(const struct cluster_client_loop *loop)
         due = least(due, cluster_connection_due(loop->connection));
     if (!loop->helloed)
         return loop->nodes.count > 1 ? least(due, loop->asked_ns + HELLO_NS) : due;
+    due = least(due, loop->share_ns);
     if (loop->acks_count > 0)
         due = least(due, loop->acks_ns);
     HUB_LIST_EACH (&calls->waiting, link) {

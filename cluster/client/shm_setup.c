@@ -45,6 +45,13 @@ static void note_none(const struct cluster_body_shared *shared)
     rapahub_log(RAPAHUB_LOG_DEBUG, TOPIC, "calls go by the socket: %s", rapahub_last_error()->text);
 }
 
+/* A node that has ended since it gave the segment gives another one after it has begun again. */
+static bool is_awaited(const struct cluster_client_loop *loop)
+{
+    return loop->wanted == RAPAHUB_CLIENT_SHARED_MEMORY &&
+           hub_observe(&loop->opened) == CLUSTER_CLIENT_OPENING;
+}
+
 int cluster_shm_setup_take(struct cluster_client_loop *loop,
                            const struct cluster_body_shared *shared)
 {
@@ -68,6 +75,8 @@ int cluster_shm_setup_take(struct cluster_client_loop *loop,
     if (cluster_shm_transport_open(descriptors, shared->peer, shared->waiting, &shm) < 0) {
         rapahub_log(RAPAHUB_LOG_WARN, TOPIC, "calls go by the socket: %s",
                     rapahub_last_error()->text);
+        if (is_awaited(loop))
+            loop->share_ns = hub_clock_now() + AGAIN_NS;
         return 0;
     }
     (void)cluster_client_calls_use(&loop->calls, shm);

@@ -3,7 +3,8 @@
  * segment calls by the socket. */
 #include "tests/cluster/shared_stage.h"
 
-#define LARGE (200u * 1024)
+#define LARGE   (200u * 1024)
+#define OPENERS 4u
 
 /* ---- calls ---- */
 
@@ -127,6 +128,60 @@ static void calls_last_over_a_node_that_begins_again(void **state)
     rapahub_client_close(client);
 }
 
+struct opener {
+    pthread_t thread;
+    const struct stage *stage;
+    atomic_bool *ends;
+    unsigned opened;
+    int result;
+};
+
+static void *open_again_and_again(void *user)
+{
+    struct opener *opener = user;
+
+    while (opener->result == 0 && !*opener->ends) {
+        struct rapahub_client *client = NULL;
+
+        opener->result = try_open(opener->stage, RAPAHUB_CLIENT_SHARED_MEMORY, &client);
+        opener->opened++;
+        if (opener->result == 0)
+            rapahub_client_close(client);
+        else if (strstr(rapahub_last_error()->text, "may admit no more"))
+            opener->result = 0; /* clients that have closed still have the places */
+        else
+            fprintf(stderr, "%s: %s\n", rapahub_error_name(opener->result),
+                    rapahub_last_error()->text);
+    }
+    return NULL;
+}
+
+/* A node that ends between its answer and the client's first look into the segment is away, and not
+ * without shared memory. r[verify cluster.client.shared] */
+static void an_open_lasts_over_a_node_that_begins_again(void **state)
+{
+    struct stage *stage = *state;
+    struct opener openers[OPENERS];
+    atomic_bool ends = false;
+
+    for (unsigned i = 0; i < OPENERS; i++) {
+        openers[i] = (struct opener){.stage = stage, .ends = &ends};
+        assert_int_equal(
+            pthread_create(&openers[i].thread, NULL, open_again_and_again, &openers[i]), 0);
+    }
+    for (int i = 0; i < 20; i++) {
+        pause_ms(i);
+        living_stop(&stage->on, false);
+        living_start(&stage->on);
+    }
+    ends = true;
+    for (unsigned i = 0; i < OPENERS; i++) {
+        assert_int_equal(pthread_join(openers[i].thread, NULL), 0);
+        assert_done(openers[i].result);
+        assert_true(openers[i].opened > 0);
+    }
+}
+
 static void find_client(void *user, const struct rapahub_guest_status *status)
 {
     if (strncmp(status->name, "client", strlen("client")) == 0)
@@ -188,6 +243,7 @@ int main(void)
         TEST(threads_call_at_once),
         TEST(who_finds_no_place_calls_by_the_socket),
         TEST(calls_last_over_a_node_that_begins_again),
+        TEST(an_open_lasts_over_a_node_that_begins_again),
         TEST(calls_last_over_a_segment_that_is_cut_off),
         TEST(calls_last_over_a_guest_that_dies),
     };
