@@ -250,10 +250,11 @@ void host_life_drop(struct host_life *life)
         host_loop_wake(loop);
 }
 
+/* The state is read first: where this host has set it, it has said so before. */
 bool host_life_said_goodbye(const struct host_life *life)
 {
-    return hub_observe(&life->goodbye.parted) == 0 &&
-           hub_observe(&life->segment.view.entry->state) == HUB_PEER_GOODBYE;
+    return hub_observe(&life->segment.view.entry->state) == HUB_PEER_GOODBYE &&
+           hub_observe(&life->goodbye.parted) == 0;
 }
 
 /* An admitted guest has ended with its goodbye, too: it is not waited for until it has unmapped. */
