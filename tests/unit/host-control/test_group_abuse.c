@@ -6,11 +6,15 @@
 #include "tests/support/pause.h"
 #include "tests/unit/host-control/member.h"
 
+/* The queue of the listener is short: where it is full the host is given time. */
 static int connect_raw(const struct user *user)
 {
+    uint64_t deadline_ns = hub_clock_after(WITHIN);
     int fd = -1;
 
-    return host_listener_connect(user->path, &fd) < 0 ? -1 : fd;
+    while (host_listener_connect(user->path, &fd) < 0 && hub_clock_left(deadline_ns) > 0)
+        pause_ms(1);
+    return fd;
 }
 
 /* Returns 0 if the host has hung up, or does so in time. */
@@ -53,7 +57,6 @@ static int send_halves(const struct user *user)
         fds[i] = connect_raw(user);
         if (fds[i] < 0 || send(fds[i], "\xff\xff\x00\x00\x00\x01", i % 2 ? 2 : 6, MSG_NOSIGNAL) < 0)
             return 10 + i;
-        pause_ms(2); /* the queue of the listener is short */
     }
     return hung_up(fds[0]);
 }
@@ -105,13 +108,15 @@ static int connect_a_hundred_times(const struct user *user)
 {
     const struct control_logs follow = {.since_ns = 0, .level = RAPAHUB_LOG_ERROR, .follow = true};
 
+    uint64_t deadline_ns = hub_clock_after(WITHIN);
+
     for (int i = 0; i < 100; i++) {
         struct host_client *client = NULL;
 
-        if (host_client_open(user->path, &client) < 0) {
-            pause_ms(1); /* the queue of the listener is full */
+        while (host_client_open(user->path, &client) < 0 && hub_clock_left(deadline_ns) > 0)
+            pause_ms(1);
+        if (!client)
             continue;
-        }
         (void)host_client_send(client, HOST_FRAME_LOGS, &follow, hub_clock_after(WITHIN));
     }
     return 0;
