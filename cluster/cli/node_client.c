@@ -101,6 +101,15 @@ bool cluster_node_client_may_be(const struct cli *cli)
     return false;
 }
 
+void cluster_node_client_hint(struct cli *cli, int status)
+{
+    if (status == RAPAHUB_EACCES)
+        cli_failure_hint(cli, "the role is that of the certificate (rapahub node certificate), or "
+                              "on the node's machine that of the user (rapahubd --group)");
+    else if (status == RAPAHUB_ENOPOOL)
+        cli_failure_hint(cli, "rapahub get pools lists those there are");
+}
+
 int cluster_node_client_ask(const struct cluster_node_client *node, const char *method,
                             const void *const *arguments, void *result)
 {
@@ -108,8 +117,10 @@ int cluster_node_client_ask(const struct cluster_node_client *node, const char *
                                       .method = method,
                                       .arguments = arguments,
                                       .timeout_ns = node->cli->timeout_ns};
+    int r = rapahub_client_call(node->client, &call, result);
 
-    return rapahub_client_call(node->client, &call, result);
+    cluster_node_client_hint(node->cli, r);
+    return r;
 }
 
 /* The result of an operation, as its document has it. */

@@ -49,6 +49,10 @@ void cluster_node_client_close(struct cluster_node_client *node);
  * names one. No connection is made. */
 bool cluster_node_client_may_be(const struct cli *cli);
 
+/* Says what to do where the node, and nothing of this machine, has refused: hints of the errors
+ * themselves speak of files. */
+void cluster_node_client_hint(struct cli *cli, int status);
+
 /* Calls a method, at most for the time-out of the command line. `result` is as for
  * rapahub_client_call, and so are the failures. */
 int cluster_node_client_ask(const struct cluster_node_client *node, const char *method,

@@ -213,11 +213,13 @@ static bool is_file(const char *text)
     return cli_target_parse(text, &target) == 0 && target.is_file;
 }
 
-/* Says whether a text names a pool: surely with a mode, else where the node has one of that name.
- * A failure is one of a text, or a node, that must be a pool's. */
+/* Says whether a text names a pool: surely with a mode, or with a node by its address, which has no
+ * guests by name; else where the node has one of that name. A failure is one of a text, or a node,
+ * that must be a pool's. */
 static int find_pool(struct pool_calling *calling, const char *text, bool *is_pool)
 {
-    bool sure = cluster_pool_target_has_mode(text);
+    bool sure = cluster_pool_target_has_mode(text) ||
+                cli_arguments_text(&calling->cli->arguments, "node") != NULL;
     int r;
 
     *is_pool = false;
@@ -251,6 +253,7 @@ int cluster_pool_call(struct cli *cli)
 
     if (is_pool)
         r = carry_out(&calling);
+    cluster_node_client_hint(cli, r);
     if (r < 0)
         r = cli_failure_report(cli, r);
     cluster_node_client_close(&calling.node);

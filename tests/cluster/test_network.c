@@ -58,6 +58,7 @@ static void expect_refusal(const struct network *network, const char *tls, int c
 /* r[verify cluster.client.network] */
 static void the_command_line_works_over_the_network(void **state)
 {
+    struct process_result result;
     struct network network;
 
     (void)state;
@@ -71,6 +72,13 @@ static void the_command_line_works_over_the_network(void **state)
     run(&network, (const char *[]){"node", "status", NULL}, network.node.address);
     run(&network, (const char *[]){"module", "ls", NULL}, "counter");
     run(&network, (const char *[]){"delete", "tally", NULL}, "");
+    assert_int_not_equal(node_process_rapahub(&network.node,
+                                              (const char *[]){"call", "talli.add", "1", NULL},
+                                              &result),
+                         0);
+    assert_non_null(strstr(result.err, "there is no pool 'talli'"));
+    assert_non_null(strstr(result.err, "rapahub get pools"));
+    process_result_fini(&result);
     network_close(&network);
 }
 
@@ -93,12 +101,14 @@ static void a_client_has_the_role_of_its_certificate(void **state)
     run(&network, (const char *[]){"get", "pools", NULL}, "tally");
     assert_int_not_equal(node_process_rapahub(&network.node, add, &result), 0);
     assert_non_null(strstr(result.err, "a call takes an operator; you are a viewer"));
+    assert_non_null(strstr(result.err, "hint: the role is that of the certificate"));
     process_result_fini(&result);
     assert_int_equal(setenv("RAPAHUB_CLIENT_TLS", operator, 1), 0);
     run(&network, add, "1");
     assert_int_not_equal(
         node_process_rapahub(&network.node, (const char *[]){"delete", "tally", NULL}, &result), 0);
     assert_non_null(strstr(result.err, "admin"));
+    assert_non_null(strstr(result.err, "hint: the role is that of the certificate"));
     process_result_fini(&result);
     network_close(&network);
 }
