@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -47,12 +48,18 @@ static uint64_t until_of(const struct cluster_client_loop *loop,
     return loop->helloed ? HUB_NEVER : since + loop->retry_ns;
 }
 
+/* The leader alone writes why the node is away, so it reads that without the lock. */
 static void end_late(struct cluster_client_loop *loop, struct cluster_client_call *call, int code)
 {
-    const char *text = code == RAPAHUB_ETIMEDOUT ? "no answer of the node in time"
-                                                 : "the node is away, and did not come back";
-    const struct cluster_client_end end = {.code = code, .text = rapahub_string_of(text)};
+    bool away = !loop->helloed && loop->why[0];
+    char text[CLUSTER_CLIENT_WHY + 64];
+    struct cluster_client_end end = {.code = code, .text = {text, 0}};
 
+    snprintf(text, sizeof text, "%s%s%s",
+             code == RAPAHUB_ETIMEDOUT ? "no answer of the node in time"
+                                       : "the node is away, and did not come back",
+             away ? ": " : "", away ? loop->why : "");
+    end.text.size = strlen(text);
     cluster_client_link_cancel(loop, call);
     cluster_client_calls_end(&loop->calls, call, &end);
 }

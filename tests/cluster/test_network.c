@@ -197,6 +197,10 @@ static void a_certificate_that_is_revoked_is_good_for_nothing(void **state)
     }
     if (r != RAPAHUB_ETIMEDOUT && r != RAPAHUB_ENETTIMEOUT)
         fail_msg("%s: %s", rapahub_error_name(r), rapahub_last_error()->text);
+    r = count(client, tally, &sum); /* it was away from the start */
+    assert_true(r == RAPAHUB_ETIMEDOUT || r == RAPAHUB_ENETTIMEOUT);
+    if (!strstr(rapahub_last_error()->text, "revoked"))
+        fail_msg("%s", rapahub_last_error()->text);
     rapahub_client_close(client);
     expect_refusal(&network, bob, RAPAHUB_EACCES, "revoked");
     assert_int_equal(count(good, tally, &sum), 0); /* its neighbour goes on */
