@@ -40,10 +40,17 @@ static int split(const char *named, char **list, const char *nodes[NODES_MAX + 1
     return 0;
 }
 
-static void explain(struct cli *cli, const char *named, int code)
+bool cluster_node_client_is_remote(const struct cli *cli)
+{
+    const char *named = cli_arguments_text(&cli->arguments, "node");
+
+    return named && strncmp(named, "unix:", strlen("unix:")) != 0;
+}
+
+static void explain(struct cli *cli, int code)
 {
     cli->exit_status = EXIT_NOBODY;
-    if (named && strncmp(named, "unix:", 5) != 0)
+    if (cluster_node_client_is_remote(cli))
         cli_failure_hint(cli, code == RAPAHUB_ENOENT
                                   ? "rapahub node certificate makes one, on the node's machine; "
                                     "--tls names the folder"
@@ -71,7 +78,7 @@ int cluster_node_client_open(struct cli *cli, struct cluster_node_client *out)
     if (r == 0)
         r = rapahub_client_open(&options, &out->client);
     if (r == RAPAHUB_ENETTIMEOUT || r == RAPAHUB_ENOENT)
-        explain(cli, named, r);
+        explain(cli, r);
     return r;
 }
 
@@ -103,6 +110,8 @@ bool cluster_node_client_may_be(const struct cli *cli)
 
 void cluster_node_client_hint(struct cli *cli, int status)
 {
+    if (cli->hint[0])
+        return;
     if (status == RAPAHUB_EACCES)
         cli_failure_hint(cli, "the role is that of the certificate (rapahub node certificate), or "
                               "on the node's machine that of the user (rapahubd --group)");

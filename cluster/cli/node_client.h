@@ -49,8 +49,11 @@ void cluster_node_client_close(struct cluster_node_client *node);
  * names one. No connection is made. */
 bool cluster_node_client_may_be(const struct cli *cli);
 
+/* Says whether the command line names a node by its address in the network. */
+bool cluster_node_client_is_remote(const struct cli *cli);
+
 /* Says what to do where the node, and nothing of this machine, has refused: hints of the errors
- * themselves speak of files. */
+ * themselves speak of files. A hint that is there stays. */
 void cluster_node_client_hint(struct cli *cli, int status);
 
 /* Calls a method, at most for the time-out of the command line. `result` is as for

@@ -213,13 +213,13 @@ static bool is_file(const char *text)
     return cli_target_parse(text, &target) == 0 && target.is_file;
 }
 
-/* Says whether a text names a pool: surely with a mode, or with a node by its address, which has no
- * guests by name; else where the node has one of that name. A failure is one of a text, or a node,
- * that must be a pool's. */
+/* Says whether a text names a pool: surely with a mode, or where the node is another machine's,
+ * whose guests are not reached by name; else where the node has one of that name. A failure is one
+ * of a text, or a node, that must be a pool's. */
 static int find_pool(struct pool_calling *calling, const char *text, bool *is_pool)
 {
     bool sure = cluster_pool_target_has_mode(text) ||
-                cli_arguments_text(&calling->cli->arguments, "node") != NULL;
+                (cluster_pool_target_may_be(text) && cluster_node_client_is_remote(calling->cli));
     int r;
 
     *is_pool = false;

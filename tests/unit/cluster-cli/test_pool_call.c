@@ -157,6 +157,12 @@ static void a_name_that_is_no_pool_is_a_guests(void **state)
     fake_node.open_status = RAPAHUB_ENETTIMEOUT;
     assert_int_equal(type("rapahub call --node unix:/x tally.add 1"), 4);
     assert_has(errors.text, "error: no host or guest named 'tally'");
+    assert_int_equal(type("rapahub call --node 10.0.0.1:9413 tally.add 1"), 4);
+    assert_has(errors.text, "error: no node answers");
+    fake_node.open_status = 0;
+    assert_int_equal(type("rapahub call --node 10.0.0.1:9413 calc.add 1 2"), 3);
+    assert_has(errors.text, "there is no pool 'calc'");
+    assert_has(errors.text, "hint: rapahub get pools");
 }
 
 static void a_host_or_a_file_is_never_a_pool(void **state)
