@@ -35,10 +35,22 @@ static void await_no_longer(struct host_step *step)
         host_containers_await(container, false);
 }
 
+static void set_plugged(struct host_step *step, bool plugged)
+{
+    host_routes_write(&registry_of(step)->routes);
+    step->asked.container->plugged = plugged;
+    host_containers_settle(step->asked.container, "as asked");
+    host_routes_unlock(&registry_of(step)->routes);
+    host_routes_announce(&registry_of(step)->routes);
+}
+
+/* Whatever a plug fails of, calls go on as before it: nothing else would open the container. */
 static void finish(struct host_step *step, int r)
 {
     if (r < 0)
         host_verdict_take(&step->verdict, r);
+    if (r < 0 && step->closed)
+        set_plugged(step, false);
     if (step->asked.container)
         await_no_longer(step);
     host_question_drop(&step->question);
@@ -66,15 +78,6 @@ static bool is_late(const struct host_step *step)
 }
 
 /* ---- here, before the question and after the answer ---- */
-
-static void set_plugged(struct host_step *step, bool plugged)
-{
-    host_routes_write(&registry_of(step)->routes);
-    step->asked.container->plugged = plugged;
-    host_containers_settle(step->asked.container, "as asked");
-    host_routes_unlock(&registry_of(step)->routes);
-    host_routes_announce(&registry_of(step)->routes);
-}
 
 /* The users that remain are this step, and those that await the same, or this step. */
 static bool is_idle(const struct host_step *step)
@@ -113,7 +116,7 @@ static int prepare(struct host_step *step)
 {
     if (step->kind == HOST_STEP_DRAIN)
         return prepare_drain(step);
-    if (step->kind == HOST_STEP_PLUG && step->plugged && !step->closed) {
+    if (step->kind == HOST_STEP_PLUG && step->plugged && !step->asked.container->plugged) {
         set_plugged(step, true);
         step->closed = true;
     }
@@ -134,9 +137,7 @@ static void remove_container(struct host_step *step, struct host_container *cont
 /* Does what follows from an answer `r`. -EAGAIN: the question is asked again. */
 static int settle(struct host_step *step, int r)
 {
-    bool opens = step->kind == HOST_STEP_PLUG && step->plugged == (r < 0);
-
-    if (opens)
+    if (r == 0 && step->kind == HOST_STEP_PLUG && !step->plugged)
         set_plugged(step, false);
     if (r == 0 && step->kind == HOST_STEP_REMOVE)
         remove_container(step, step->asked.container);

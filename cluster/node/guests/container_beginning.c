@@ -50,10 +50,10 @@ static void on_removed(void *user, int status, const void *result)
 {
     OWN(hub_memory) struct failed *failed = user;
 
-    (void)status; /* its guest ends with it at the latest */
     (void)result;
     failed->row->rows->steps--;
-    failed->row->plugged = false;
+    if (status == 0) /* else it ends with its guest at the latest, and may stay plugged */
+        failed->row->plugged = false;
     cluster_container_beginning_end(failed->row, failed->status, failed->text);
 }
 

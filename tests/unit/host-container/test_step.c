@@ -159,6 +159,41 @@ static void a_step_ends_when_its_guest_dies(void **state)
     close_ends(&ends);
 }
 
+/* Its death was not noticed when the step began. A container that stayed plugged would have no calls
+ * in its next life. r[verify cluster.step] */
+static void a_plug_that_cannot_be_asked_leaves_the_container_open(void **state)
+{
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, 0);
+
+    (void)state;
+    hub_link_close(ends.answering->stage->life.connection.link, RAPAHUB_EDIED, "");
+    assert_int_equal(rapahub_host_plug_async(handle(&ends), &step, true), 0);
+    turn_until(&ends, 1);
+    assert_true(ends.codes[0] < 0);
+    assert_int_equal(ends.answering->count, 0);
+    assert_false(ends.answering->stage->container->plugged);
+    assert_int_equal(ends.answering->stage->container->state, HOST_CONTAINER_READY);
+    close_ends(&ends);
+}
+
+static void a_plug_that_fails_leaves_plugged_what_another_one_has_plugged(void **state)
+{
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, 0);
+
+    (void)state;
+    assert_int_equal(rapahub_host_plug_async(handle(&ends), &step, true), 0);
+    turn_until(&ends, 1);
+    ends.answering->refuses = HUB_LIFECYCLE_PLUG;
+    assert_int_equal(rapahub_host_plug_async(handle(&ends), &step, true), 0);
+    turn_until(&ends, 2);
+    assert_int_equal(ends.codes[0], 0);
+    assert_int_equal(ends.codes[1], RAPAHUB_EAPPLICATION);
+    assert_int_equal(ends.answering->stage->container->state, HOST_CONTAINER_PLUGGED);
+    close_ends(&ends);
+}
+
 /* The last call that ends there tells the owner. */
 static void a_drain_goes_on_when_the_last_call_has_ended_and_the_work_is_done(void **state)
 {
@@ -471,6 +506,8 @@ int main(void)
         cmocka_unit_test(a_container_that_its_guest_has_ended_already_can_be_removed),
         cmocka_unit_test(a_step_that_is_not_answered_ends_at_its_time),
         cmocka_unit_test(a_step_ends_when_its_guest_dies),
+        cmocka_unit_test(a_plug_that_cannot_be_asked_leaves_the_container_open),
+        cmocka_unit_test(a_plug_that_fails_leaves_plugged_what_another_one_has_plugged),
         cmocka_unit_test(a_drain_goes_on_when_the_last_call_has_ended_and_the_work_is_done),
         cmocka_unit_test(the_end_of_calls_is_awaited_no_longer_than_a_drain_lasts),
         cmocka_unit_test(a_drain_looks_once_more_when_its_time_is_up),
