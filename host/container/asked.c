@@ -18,6 +18,14 @@ int host_asked_refuse(struct rapahub_container_id target)
                         host_containers_print(target, id));
 }
 
+static int refuse_life(struct rapahub_container_id target)
+{
+    char id[HOST_CONTAINERS_ID_SIZE];
+
+    return rapahub_fail(RAPAHUB_ESTALE, "", "container %s is in another life",
+                        host_containers_print(target, id));
+}
+
 /* No call reaches such a container, but it can be asked, moved and ended. */
 static bool is_closed(const struct host_container *container)
 {
@@ -35,6 +43,8 @@ static int find(struct host_asked *asked, struct rapahub_container_id target)
 
     if (!container || !container->guest || container->state == HOST_CONTAINER_GONE)
         return host_asked_refuse(target);
+    if (asked->token != 0 && container->token != asked->token)
+        return refuse_life(target);
     if (container->state == HOST_CONTAINER_HELD && container->gated)
         return -EAGAIN;
     if (!is_closed(container)) {

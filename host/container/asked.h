@@ -13,12 +13,13 @@ struct host_asked {
     struct host_call *host;
     struct host_container *container; /* NULL: not found yet */
     struct host_life *life;
+    uint64_t token;       /* the life that is meant, of a managed container; 0: any */
     bool claimed;         /* see host_asked_claim */
     uint64_t deadline_ns; /* for everything that the container is asked */
 };
 
 /* Finds both, without waiting. -EAGAIN: its guest is starting or being replaced; look again after a
- * change. -ENOENT if no guest has such a container. After a failure there is nothing to drop. */
+ * change. -ENOENT if no guest has such a container; RAPAHUB_ESTALE if it is in another life. After a failure there is nothing to drop. */
 int host_asked_try(struct host_asked *asked, struct rapahub_container_id target);
 void host_asked_drop(struct host_asked *asked); /* harmless twice; gives a claim back */
 

@@ -70,6 +70,7 @@ static int begin_step(struct rapahub_host *host, const struct rapahub_step *aske
         return r;
     step.target = asked->target;
     step.timeout_ns = asked->timeout_ns;
+    step.token = asked->token;
     return begin(host, asked,
                  (struct host_detached_plan){.task = &host_step_task,
                                              .argument = &step,
@@ -85,6 +86,8 @@ int rapahub_host_begin_async(struct rapahub_host *host, const struct rapahub_ste
     struct host_beginning beginning = {.guest = guest, .options = options, .how = how};
     int r = check(host, step, MAYBE_STATE);
 
+    if (r == 0 && step->token != 0)
+        r = rapahub_fail(RAPAHUB_EINVAL, "", "the options of a container that begins have its token");
     if (r < 0)
         return r;
     beginning.timeout_ns = step->timeout_ns;
@@ -112,6 +115,7 @@ static int move_state(struct rapahub_host *host, const struct rapahub_step *aske
         return r;
     step.target = asked->target;
     step.timeout_ns = asked->timeout_ns;
+    step.token = asked->token;
     step.pieces = pieces_of(asked);
     return begin(host, asked,
                  (struct host_detached_plan){

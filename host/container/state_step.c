@@ -63,8 +63,10 @@ static void prepare(struct host_state_step *step)
 
 static int find(struct host_state_step *step)
 {
-    int r = host_asked_try(&step->course.asked, step->target);
+    int r;
 
+    step->course.asked.token = step->token;
+    r = host_asked_try(&step->course.asked, step->target);
     if (r == 0)
         r = check(step);
     if (r == 0)

@@ -316,7 +316,7 @@ static int begin_task(struct host_owner *owner, void *argument)
     struct host_step *step = argument;
     uint64_t timeout = step->timeout_ns;
 
-    step->asked = (struct host_asked){.host = host};
+    step->asked = (struct host_asked){.host = host, .token = step->token};
     step->asked.deadline_ns =
         hub_clock_after(timeout ? timeout : host->process.options.call_timeout_ns);
     step->began_ns = hub_clock_now();

@@ -33,6 +33,7 @@ static struct rapahub_step step_of(struct cluster_container_row *row, rapahub_on
 {
     return (struct rapahub_step){.target = cluster_container_rows_id(row),
                                  .timeout_ns = hub_clock_left(row->deadline_ns) + 1,
+                                 .token = row->token,
                                  .on_done = on_done,
                                  .user = row};
 }
@@ -179,6 +180,7 @@ static int begin_with(struct cluster_container_row *row, const struct cluster_po
                                                       .token = row->token};
 
     snprintf(name, sizeof name, "%.*s", (int)spec->name.size, spec->name.data);
+    step.token = 0; /* the options have it */
     if (cluster_container_loads_next(row, &pieces))
         step.state = &pieces;
     cluster_container_rows_hold(row, true); /* where it is down here, and is known */

@@ -201,6 +201,7 @@ static struct rapahub_step step_of(struct copying *copying, rapahub_on_done *on_
 {
     return (struct rapahub_step){.target = {cluster_ids_pool_of(copying->pool), copying->container},
                                  .timeout_ns = hub_clock_left(copying->deadline_ns) + 1,
+                                 .token = copying->token,
                                  .on_done = on_done,
                                  .user = copying};
 }

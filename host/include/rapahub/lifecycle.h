@@ -117,7 +117,11 @@ struct rapahub_step {
     rapahub_on_done *on_done; /* required */
     void *user;
     const struct rapahub_pieces *state; /* for steps that move one, else NULL; copied */
-    uint64_t reserved[3];
+    /* Of a managed container: the token of the life that is meant. A container that is in another
+     * life by then, because its guest has died meanwhile, is left alone: RAPAHUB_ESTALE. 0: whatever
+     * life it is in; a step that begins a container has 0. */
+    uint64_t token;
+    uint64_t reserved[2];
 };
 
 /* Does as rapahub_host_begin; without `state` of the step it begins without one. `options` name the

@@ -194,6 +194,31 @@ static void a_plug_that_fails_leaves_plugged_what_another_one_has_plugged(void *
     close_ends(&ends);
 }
 
+/* Its guest died before it could be asked, and the container has begun again.
+ * r[verify cluster.step] */
+static void a_step_of_one_life_leaves_the_next_one_alone(void **state)
+{
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, 0);
+    struct host_container *container = ends.answering->stage->container;
+
+    (void)state;
+    container->token = 71;
+    step.token = 70;
+    assert_int_equal(rapahub_host_plug_async(handle(&ends), &step, true), 0);
+    assert_int_equal(rapahub_host_remove_async(handle(&ends), &step), 0);
+    turn_until(&ends, 2);
+    assert_int_equal(ends.codes[0], RAPAHUB_ESTALE);
+    assert_int_equal(ends.codes[1], RAPAHUB_ESTALE);
+    assert_int_equal(ends.answering->count, 0);
+    assert_int_equal(container->state, HOST_CONTAINER_READY);
+    step.token = 71;
+    assert_int_equal(rapahub_host_plug_async(handle(&ends), &step, true), 0);
+    turn_until(&ends, 3);
+    assert_int_equal(ends.codes[2], 0);
+    close_ends(&ends);
+}
+
 /* The last call that ends there tells the owner. */
 static void a_drain_goes_on_when_the_last_call_has_ended_and_the_work_is_done(void **state)
 {
@@ -447,7 +472,7 @@ static void what_cannot_be_asked_is_refused_and_not_told(void **state)
     other.on_done = NULL;
     assert_int_equal(rapahub_host_plug_async(handle(&ends), &other, true), RAPAHUB_EINVAL);
     other = step;
-    other.reserved[2] = 1;
+    other.reserved[1] = 1;
     assert_int_equal(rapahub_host_remove_async(handle(&ends), &other), RAPAHUB_EINVAL);
     assert_int_equal(rapahub_host_ask_async(handle(&ends), &step, &question), RAPAHUB_EINVAL);
     assert_int_equal(rapahub_host_ask_async(handle(&ends), &step, NULL), RAPAHUB_EINVAL);
@@ -507,6 +532,7 @@ int main(void)
         cmocka_unit_test(a_step_that_is_not_answered_ends_at_its_time),
         cmocka_unit_test(a_step_ends_when_its_guest_dies),
         cmocka_unit_test(a_plug_that_cannot_be_asked_leaves_the_container_open),
+        cmocka_unit_test(a_step_of_one_life_leaves_the_next_one_alone),
         cmocka_unit_test(a_plug_that_fails_leaves_plugged_what_another_one_has_plugged),
         cmocka_unit_test(a_drain_goes_on_when_the_last_call_has_ended_and_the_work_is_done),
         cmocka_unit_test(the_end_of_calls_is_awaited_no_longer_than_a_drain_lasts),
