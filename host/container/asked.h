@@ -19,7 +19,8 @@ struct host_asked {
 };
 
 /* Finds both, without waiting. -EAGAIN: its guest is starting or being replaced; look again after a
- * change. -ENOENT if no guest has such a container; RAPAHUB_ESTALE if it is in another life. After a failure there is nothing to drop. */
+ * change. -ENOENT if no guest has such a container; RAPAHUB_ESTALE if it is in another life. After
+ * a failure there is nothing to drop. */
 int host_asked_try(struct host_asked *asked, struct rapahub_container_id target);
 void host_asked_drop(struct host_asked *asked); /* harmless twice; gives a claim back */
 

@@ -87,7 +87,8 @@ int rapahub_host_begin_async(struct rapahub_host *host, const struct rapahub_ste
     int r = check(host, step, MAYBE_STATE);
 
     if (r == 0 && step->token != 0)
-        r = rapahub_fail(RAPAHUB_EINVAL, "", "the options of a container that begins have its token");
+        r = rapahub_fail(RAPAHUB_EINVAL, "",
+                         "the options of a container that begins have its token");
     if (r < 0)
         return r;
     beginning.timeout_ns = step->timeout_ns;

@@ -118,8 +118,8 @@ struct rapahub_step {
     void *user;
     const struct rapahub_pieces *state; /* for steps that move one, else NULL; copied */
     /* Of a managed container: the token of the life that is meant. A container that is in another
-     * life by then, because its guest has died meanwhile, is left alone: RAPAHUB_ESTALE. 0: whatever
-     * life it is in; a step that begins a container has 0. */
+     * life by then, because its guest has died meanwhile, is left alone: RAPAHUB_ESTALE. 0:
+     * whatever life it is in; a step that begins a container has 0. */
     uint64_t token;
     uint64_t reserved[2];
 };

@@ -159,8 +159,8 @@ static void a_step_ends_when_its_guest_dies(void **state)
     close_ends(&ends);
 }
 
-/* Its death was not noticed when the step began. A container that stayed plugged would have no calls
- * in its next life. r[verify cluster.step] */
+/* Its death was not noticed when the step began. A container that stayed plugged would have no
+ * calls in its next life. r[verify cluster.step] */
 static void a_plug_that_cannot_be_asked_leaves_the_container_open(void **state)
 {
     struct ends ends = open_ends();
