@@ -17,7 +17,7 @@ struct host_state_step {
     struct rapahub_container_id target;
     enum hub_lifecycle_method method; /* SAVE, SAVE_CHANGES or LOAD_CHANGES */
     uint64_t timeout_ns;              /* 0: the call time-out of the host */
-    uint64_t token;                   /* of the life that is meant; 0: any */
+    uint64_t token;                   /* the life that is meant; 0: any */
     struct rapahub_pieces pieces;
     bool whole; /* after SAVE_CHANGES: the module has saved its whole state */
 

@@ -30,7 +30,7 @@ struct host_step {
     enum host_step_kind kind;
     enum hub_lifecycle_method method; /* for ASK */
     uint64_t timeout_ns;              /* 0: the call time-out of the host */
-    uint64_t token;                   /* of the life that is meant; 0: any */
+    uint64_t token;                   /* the life that is meant; 0: any */
     bool plugged;                     /* for PLUG */
     uint64_t node;                    /* argument of MIGRATE and EXPAND */
     struct hub_container lost;        /* argument of RECOVER */

@@ -8,68 +8,7 @@
 #include "host/call/route.h"
 #include "host/owner/detached.h"
 #include "tests/support/faults.h"
-#include "tests/unit/host-container/answering.h"
-
-#define MOST 8
-
-/* The ends that were told, in their order. */
-struct ends {
-    struct answering *answering;
-    int codes[MOST];
-    uint64_t numbers[MOST]; /* 0: no result */
-    unsigned count;
-    bool goes_on; /* the next end begins another step */
-};
-
-static void on_done(void *user, int status, const void *result)
-{
-    struct ends *ends = user;
-    const struct rapahub_step step = {.target = stage_here, .on_done = on_done, .user = ends};
-
-    assert_true(ends->count < MOST);
-    ends->numbers[ends->count] = result ? *(const uint64_t *)result : 0;
-    ends->codes[ends->count++] = status;
-    if (!ends->goes_on)
-        return;
-    ends->goes_on = false;
-    assert_int_equal(
-        rapahub_host_drain_async(answering_handle(&ends->answering->stage->host), &step), 0);
-}
-
-static struct ends open_ends(void)
-{
-    return (struct ends){.answering = answering_open()};
-}
-
-static struct rapahub_host *handle(const struct ends *ends)
-{
-    return answering_handle(&ends->answering->stage->host);
-}
-
-static struct rapahub_step within(struct ends *ends, uint64_t timeout_ns)
-{
-    return (struct rapahub_step){
-        .target = stage_here, .timeout_ns = timeout_ns, .on_done = on_done, .user = ends};
-}
-
-/* Turns until so many ends were told, or for a second. */
-static void turn_until(struct ends *ends, unsigned count)
-{
-    struct host_owner *owner = HOST_OWNER(&ends->answering->stage->host);
-    uint64_t end = hub_clock_after(HUB_SECOND);
-
-    while (ends->count < count && hub_clock_left(end) > 0) {
-        (void)answering_until(owner, 0);
-        (void)host_detached_settle(owner);
-    }
-    assert_int_equal(ends->count, count);
-}
-
-static void close_ends(struct ends *ends)
-{
-    assert_true(hub_list_empty(&HOST_OWNER(&ends->answering->stage->host)->detached));
-    answering_close(ends->answering);
-}
+#include "tests/unit/host-container/step_ends.h"
 
 /* r[verify cluster.step] */
 static void each_of_many_steps_is_told_once_and_none_waits(void **state)
@@ -156,66 +95,6 @@ static void a_step_ends_when_its_guest_dies(void **state)
     hub_link_close(ends.answering->stage->life.connection.link, RAPAHUB_EDIED, "");
     turn_until(&ends, 1);
     assert_int_equal(ends.codes[0], RAPAHUB_EDIED);
-    close_ends(&ends);
-}
-
-/* Its death was not noticed when the step began. A container that stayed plugged would have no
- * calls in its next life. r[verify cluster.step] */
-static void a_plug_that_cannot_be_asked_leaves_the_container_open(void **state)
-{
-    struct ends ends = open_ends();
-    struct rapahub_step step = within(&ends, 0);
-
-    (void)state;
-    hub_link_close(ends.answering->stage->life.connection.link, RAPAHUB_EDIED, "");
-    assert_int_equal(rapahub_host_plug_async(handle(&ends), &step, true), 0);
-    turn_until(&ends, 1);
-    assert_true(ends.codes[0] < 0);
-    assert_int_equal(ends.answering->count, 0);
-    assert_false(ends.answering->stage->container->plugged);
-    assert_int_equal(ends.answering->stage->container->state, HOST_CONTAINER_READY);
-    close_ends(&ends);
-}
-
-static void a_plug_that_fails_leaves_plugged_what_another_one_has_plugged(void **state)
-{
-    struct ends ends = open_ends();
-    struct rapahub_step step = within(&ends, 0);
-
-    (void)state;
-    assert_int_equal(rapahub_host_plug_async(handle(&ends), &step, true), 0);
-    turn_until(&ends, 1);
-    ends.answering->refuses = HUB_LIFECYCLE_PLUG;
-    assert_int_equal(rapahub_host_plug_async(handle(&ends), &step, true), 0);
-    turn_until(&ends, 2);
-    assert_int_equal(ends.codes[0], 0);
-    assert_int_equal(ends.codes[1], RAPAHUB_EAPPLICATION);
-    assert_int_equal(ends.answering->stage->container->state, HOST_CONTAINER_PLUGGED);
-    close_ends(&ends);
-}
-
-/* Its guest died before it could be asked, and the container has begun again.
- * r[verify cluster.step] */
-static void a_step_of_one_life_leaves_the_next_one_alone(void **state)
-{
-    struct ends ends = open_ends();
-    struct rapahub_step step = within(&ends, 0);
-    struct host_container *container = ends.answering->stage->container;
-
-    (void)state;
-    container->token = 71;
-    step.token = 70;
-    assert_int_equal(rapahub_host_plug_async(handle(&ends), &step, true), 0);
-    assert_int_equal(rapahub_host_remove_async(handle(&ends), &step), 0);
-    turn_until(&ends, 2);
-    assert_int_equal(ends.codes[0], RAPAHUB_ESTALE);
-    assert_int_equal(ends.codes[1], RAPAHUB_ESTALE);
-    assert_int_equal(ends.answering->count, 0);
-    assert_int_equal(container->state, HOST_CONTAINER_READY);
-    step.token = 71;
-    assert_int_equal(rapahub_host_plug_async(handle(&ends), &step, true), 0);
-    turn_until(&ends, 3);
-    assert_int_equal(ends.codes[2], 0);
     close_ends(&ends);
 }
 
@@ -531,9 +410,6 @@ int main(void)
         cmocka_unit_test(a_container_that_its_guest_has_ended_already_can_be_removed),
         cmocka_unit_test(a_step_that_is_not_answered_ends_at_its_time),
         cmocka_unit_test(a_step_ends_when_its_guest_dies),
-        cmocka_unit_test(a_plug_that_cannot_be_asked_leaves_the_container_open),
-        cmocka_unit_test(a_step_of_one_life_leaves_the_next_one_alone),
-        cmocka_unit_test(a_plug_that_fails_leaves_plugged_what_another_one_has_plugged),
         cmocka_unit_test(a_drain_goes_on_when_the_last_call_has_ended_and_the_work_is_done),
         cmocka_unit_test(the_end_of_calls_is_awaited_no_longer_than_a_drain_lasts),
         cmocka_unit_test(a_drain_looks_once_more_when_its_time_is_up),
