@@ -20,6 +20,10 @@
 #define CLUSTER_BODY_WAITING_MAX 3
 #define CLUSTER_BODY_RETRY_MAX   (UINT64_C(600) * 1000000000) /* ns */
 #define CLUSTER_BODY_PIECE_MAX   (64 * 1024)
+#define CLUSTER_BODY_TOKEN_MAX   64   /* bytes of a join token */
+#define CLUSTER_BODY_PEM_MAX     4096 /* bytes of a request, or of a certificate */
+#define CLUSTER_BODY_ANCHORS_MAX (2 * CLUSTER_BODY_PEM_MAX)
+#define CLUSTER_BODY_ADDRESS_MAX 320
 
 enum cluster_body_role { CLUSTER_ROLE_NODE = 1, CLUSTER_ROLE_CLIENT };
 
@@ -156,6 +160,24 @@ struct cluster_body_piece {
     struct rapahub_bytes bytes; /* as many as a piece can have, unless it is the last */
 };
 
+/* A node asks to join. It is sent by a side that has no certificate yet. */
+struct cluster_body_join {
+    struct rapahub_bytes uuid;     /* the node's own, made by itself */
+    struct rapahub_string token;   /* a secret */
+    struct rapahub_string name;    /* the node's, for people; none: one is given */
+    struct rapahub_string request; /* for a certificate, PEM */
+};
+
+/* It has joined. */
+struct cluster_body_join_ok {
+    uint32_t node;     /* its number, for ever */
+    uint64_t revision; /* of the metastore, that gave it */
+    struct rapahub_bytes cluster;
+    struct rapahub_string certificate; /* its own, PEM */
+    struct rapahub_string anchors;     /* certificates of the authorities to trust, PEM */
+    struct rapahub_string seat; /* HOST:PORT of the seat of the metastore; none: where it asked */
+};
+
 struct cluster_body {
     union {
         struct cluster_body_hello hello; /* HELLO, HELLO_OK */
@@ -170,6 +192,8 @@ struct cluster_body {
         struct cluster_body_share share;
         struct cluster_body_shared shared;
         struct cluster_body_piece piece;
+        struct cluster_body_join join;
+        struct cluster_body_join_ok join_ok;
     };
 };
 

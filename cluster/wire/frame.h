@@ -36,6 +36,8 @@
     X(BULK_DATA, 65, CLUSTER_FRAME_HAS_STREAM | CLUSTER_FRAME_HAS_PARTS) \
     X(BULK_DONE, 66, CLUSTER_FRAME_HAS_STREAM)                           \
     X(BULK_RESET, 67, CLUSTER_FRAME_HAS_STREAM)                          \
+    X(JOIN, 80, 0)                                                       \
+    X(JOIN_OK, 81, 0)                                                    \
     X(STORE_REQUEST, 112, 0)                                             \
     X(STORE_REPLY, 113, 0)                                               \
     X(STORE_EVENT, 114, 0)                                               \

@@ -59,6 +59,16 @@ static const struct cluster_body hello = {.hello = {.protocol_least = 1,
                                  share = {.share = {1 << 20}},
                                  shared = {.shared = {.peer = 255, .waiting = 3}},
                                  piece = {.piece = {false, TEXT("the end of a message")}},
+                                 join = {.join = {.uuid = TEXT("0123456789abcdef"),
+                                                  .token = TEXT("rh1.0123456789abcdef.0"),
+                                                  .name = TEXT("west"),
+                                                  .request = TEXT("a request")}},
+                                 joined = {.join_ok = {.node = 2,
+                                                       .revision = 9,
+                                                       .cluster = TEXT("0123456789abcdef"),
+                                                       .certificate = TEXT("a certificate"),
+                                                       .anchors = TEXT("authorities"),
+                                                       .seat = TEXT("192.0.2.7:9413")}},
                                  unshared = {
                                      .shared = {.status = RAPAHUB_EFULL, .text = TEXT("no place")}};
 
@@ -74,7 +84,8 @@ static const struct {
     {CLUSTER_FRAME_SHARE, &share},         {CLUSTER_FRAME_BULK_RESET, &reset},
     {CLUSTER_FRAME_SHARED, &shared},       {CLUSTER_FRAME_SHARED, &unshared},
     {CLUSTER_FRAME_STORE_REQUEST, &piece}, {CLUSTER_FRAME_STORE_REPLY, &piece},
-    {CLUSTER_FRAME_STORE_EVENT, &piece},
+    {CLUSTER_FRAME_STORE_EVENT, &piece},   {CLUSTER_FRAME_JOIN, &join},
+    {CLUSTER_FRAME_JOIN_OK, &joined},
 };
 #define BODIES (sizeof bodies / sizeof *bodies)
 
@@ -237,6 +248,47 @@ static void some_frames_have_no_body(void **state)
         assert_int_equal(put(CLUSTER_FRAME_##type, &changed), 0); \
     } while (0)
 
+/* r[verify cluster.join.body] */
+static void a_join_says_all_that_it_must_and_no_more(void **state)
+{
+    static const char long_text[CLUSTER_BODY_ANCHORS_MAX + 1];
+
+    (void)state;
+    TAKES(JOIN, join, join.name.size = 0);
+    TAKES(JOIN, join, join.token.size = 0); /* that is refused in words */
+    REFUSES(JOIN, join, join.uuid.size = 15);
+    REFUSES(JOIN, join, join.name = rapahub_string_of("no name"));
+    REFUSES(JOIN, join, join.request.size = 0);
+    TAKES(JOIN, join, join.request = (struct rapahub_string){long_text, CLUSTER_BODY_PEM_MAX});
+    REFUSES(JOIN, join,
+            join.request = (struct rapahub_string){long_text, CLUSTER_BODY_PEM_MAX + 1});
+    TAKES(JOIN, join, join.token = (struct rapahub_string){long_text, CLUSTER_BODY_TOKEN_MAX});
+    REFUSES(JOIN, join,
+            join.token = (struct rapahub_string){long_text, CLUSTER_BODY_TOKEN_MAX + 1});
+}
+
+/* r[verify cluster.join.body] */
+static void who_has_joined_gets_all_that_a_node_needs(void **state)
+{
+    static const char long_text[CLUSTER_BODY_ANCHORS_MAX + 1];
+
+    (void)state;
+    TAKES(JOIN_OK, joined, join_ok.seat.size = 0);
+    REFUSES(JOIN_OK, joined, join_ok.node = 0);
+    REFUSES(JOIN_OK, joined, join_ok.revision = 0);
+    REFUSES(JOIN_OK, joined, join_ok.cluster.size = 15);
+    REFUSES(JOIN_OK, joined, join_ok.certificate.size = 0);
+    REFUSES(JOIN_OK, joined, join_ok.anchors.size = 0);
+    REFUSES(JOIN_OK, joined,
+            join_ok.certificate = (struct rapahub_string){long_text, CLUSTER_BODY_PEM_MAX + 1});
+    TAKES(JOIN_OK, joined,
+          join_ok.anchors = (struct rapahub_string){long_text, CLUSTER_BODY_ANCHORS_MAX});
+    REFUSES(JOIN_OK, joined,
+            join_ok.anchors = (struct rapahub_string){long_text, CLUSTER_BODY_ANCHORS_MAX + 1});
+    REFUSES(JOIN_OK, joined,
+            join_ok.seat = (struct rapahub_string){long_text, CLUSTER_BODY_ADDRESS_MAX + 1});
+}
+
 /* r[verify cluster.body.hello] */
 static void who_says_hello_is_a_node_or_a_client(void **state)
 {
@@ -342,6 +394,8 @@ int main(void)
         cmocka_unit_test(a_call_keeps_all_that_it_says),
         cmocka_unit_test(a_body_that_is_cut_or_longer_is_refused),
         cmocka_unit_test(some_frames_have_no_body),
+        cmocka_unit_test(a_join_says_all_that_it_must_and_no_more),
+        cmocka_unit_test(who_has_joined_gets_all_that_a_node_needs),
         cmocka_unit_test(who_says_hello_is_a_node_or_a_client),
         cmocka_unit_test(a_call_that_nobody_makes_is_refused),
         cmocka_unit_test(a_query_has_the_members_of_its_mode),
