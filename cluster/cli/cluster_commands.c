@@ -43,6 +43,12 @@ static const struct cli_option token_options[] = {
     VALUE(SPAN, "ttl", "DUR", "how long it is good", .fallback = "1h"),
     VALUE(COUNT, "uses", "N", "for how many nodes", .fallback = "1"), NODE_OPTION, END};
 
+static const struct cli_option join_options[] = {
+    VALUE(TEXT, "token", "TOKEN", "that rapahub token create has printed; required"),
+    VALUE(TEXT, "ca-hash", "HEX", "SHA-256 of the authority's certificate; required"),
+    VALUE(FOLDER, "data", "DIR", "the folder of the new node, empty or missing; required"),
+    VALUE(TEXT, "name", "NAME", "of the node, for people (default: node and its number)"), END};
+
 #define CHANGE_MEMBERS "operation, done"
 #define POOL_MEMBERS   "name, id, state, durability, containers, serving, module, version, guests"
 
@@ -215,6 +221,23 @@ const struct cli_command cluster_commands[] = {
      .operands_min = 1,
      .operands_max = 1,
      .run = cluster_identity_init},
+    {.name = "node join",
+     .operands = "HOST:PORT",
+     .summary = "make a node of a cluster that is there",
+     .text =
+         "Makes a key in the folder DIR, and has the node at HOST:PORT, which is to be the one\n"
+         "with the authority of the cluster, give it a number and a certificate. That node\n"
+         "is trusted if the hash of its authority is the one that was given. After an\n"
+         "interruption it is typed again, with a new token.",
+     .example = "rapahub node join 192.0.2.7:9413 --token rh1.7057ca71252006da.3db8... \\\n"
+                "  --ca-hash 90851d87... --data ~/pools",
+     .schema = "rapahub.node-join/1",
+     .members = "cluster, node, seat",
+     .options = join_options,
+     .operand = CLI_OPERAND_FREE,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cluster_identity_join},
     {.name = "node certificate",
      .operands = "--name NAME --out FOLDER",
      .summary = "make a certificate of a client",

@@ -23,6 +23,7 @@ int cluster_get_status(struct cli *cli);
 int cluster_get_tokens(struct cli *cli);
 int cluster_identity_certificate(struct cli *cli);
 int cluster_identity_init(struct cli *cli);
+int cluster_identity_join(struct cli *cli);
 int cluster_identity_revoke(struct cli *cli);
 int cluster_identity_token(struct cli *cli);
 int cluster_identity_token_revoke(struct cli *cli);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identity: a node gets its identity; certificates of clients, and tokens. */
+/* identity: a node gets its identity, or joins; certificates of clients, and tokens. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +10,13 @@
 #include "cluster/cli/cluster_commands.h"
 #include "cluster/cli/identity/client_files.h"
 #include "cluster/cli/node_client.h"
+#include "cluster/identity/join_token.h"
 #include "cluster/metastore/sqlite/sqlite.h"
 #include "cluster/node/boot/node_init.h"
+#include "cluster/node/join/node_join.h"
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
+#include "host/cli/text/document.h"
 #include "host/cli/text/json.h"
 #include "hub/base/clock.h"
 
@@ -41,6 +44,7 @@ static int tell_init(const struct cli *cli, const char *data, const struct clust
     cli_failure_note(cli, "keep %s/ca where no other user can read it, and have a backup of it",
                      data);
     cli_failure_note(cli, "next: rapahubd --data %s", data);
+    cli_failure_note(cli, "      rapahub token create, for each node that shall join");
     cli_failure_note(cli,
                      "      rapahub node certificate --name NAME --role operator --out FOLDER");
     return 0;
@@ -60,6 +64,48 @@ int cluster_identity_init(struct cli *cli)
     if (r == RAPAHUB_EEXIST)
         cli_failure_hint(cli, "rapahub node status shows the identity of a node that runs");
     return r < 0 ? r : tell_init(cli, data, &made);
+}
+
+/* ---- a node joins a cluster ---- */
+
+static int tell_joined(const struct cli *cli, const char *data,
+                       const struct cluster_node_joined *joined)
+{
+    char uuid[HEX(CLUSTER_URI_UUID)];
+
+    print_hex(joined->cluster, sizeof joined->cluster, uuid);
+    if (cli_json_wanted(cli))
+        return cli_json_print(stdout, cli->command->schema, MEMBER("cluster", uuid),
+                              MEMBER("node", joined->node), MEMBER("seat", joined->seat));
+    printf("cluster  %s\nnode     %" PRIu32 "\nseat     %s\n", uuid, joined->node, joined->seat);
+    cli_failure_note(cli, "next: rapahubd --data %s", data);
+    return 0;
+}
+
+int cluster_identity_join(struct cli *cli)
+{
+    const struct cluster_node_join_options options = {
+        .data = cli_arguments_text(&cli->arguments, "data"),
+        .node = cli->arguments.operands[0],
+        .token = cli_arguments_text(&cli->arguments, "token"),
+        .ca_hash = cli_arguments_text(&cli->arguments, "ca-hash"),
+        .name = cli_arguments_text(&cli->arguments, "name"),
+        .wait_ns = cli->timeout_ns};
+    struct cluster_node_joined joined;
+    int r;
+
+    if (!options.data || !options.token || !options.ca_hash)
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "%s is missing",
+                            !options.token     ? "--token TOKEN"
+                            : !options.ca_hash ? "--ca-hash HEX"
+                                               : "--data DIR");
+    r = cluster_node_join_run(&options, &joined);
+    if (r == RAPAHUB_ETIMEDOUT)
+        cli_failure_hint(cli, "try it again, with a new token: this one may have been used");
+    if (r == RAPAHUB_EACCES)
+        cli_failure_hint(cli, "rapahub token create, on the node that has the authority, prints "
+                              "the token and the hash");
+    return r < 0 ? r : tell_joined(cli, options.data, &joined);
 }
 
 /* ---- a client gets a certificate ---- */
@@ -124,21 +170,51 @@ int cluster_identity_certificate(struct cli *cli)
 
 /* ---- tokens, and what is revoked ---- */
 
+/* A note for people, and no part of the answer: where the node does not say it, there is none. */
+static void tell_next(const struct cli *cli, const struct cluster_node_client *node,
+                      const char *token)
+{
+    struct rapahub_string text = {NULL, 0};
+    struct cli_document status;
+    const char *hash, *address;
+
+    if (cluster_node_client_ask(node, CLUSTER_ASK_STATUS, NULL, &text) < 0 ||
+        cli_document_read(text, &status) < 0) {
+        rapahub_clear_error();
+        return;
+    }
+    hash = cli_document_text(cli_document_member(status.root, "ca_hash"));
+    address = cli_document_text(cli_document_member(status.root, "listens"));
+    if (!address || !address[0])
+        address = "HOST:PORT";
+    if (hash)
+        cli_failure_note(cli,
+                         "where the new node shall be: rapahub node join %.*s --token %s "
+                         "--ca-hash %s --data DIR",
+                         (int)strcspn(address, ","), address, token, hash);
+    cli_document_fini(&status);
+}
+
 int cluster_identity_token(struct cli *cli)
 {
     uint64_t ttl_ns = cli_arguments_number(&cli->arguments, "ttl");
     uint32_t uses = (uint32_t)cli_arguments_number(&cli->arguments, "uses");
-    struct rapahub_string token = {NULL, 0};
+    char token[CLUSTER_JOIN_TOKEN_TEXT] = "";
+    struct rapahub_string answer = {NULL, 0};
     struct cluster_node_client node;
     int r = cluster_node_client_open(cli, &node);
 
     if (r == 0)
         r = cluster_node_client_ask(&node, CLUSTER_ASK_TOKEN,
-                                    (const void *[]){&ttl_ns, &uses, NULL}, &token);
+                                    (const void *[]){&ttl_ns, &uses, NULL}, &answer);
+    if (r == 0) /* the next question takes the memory of the answer */
+        snprintf(token, sizeof token, "%.*s", (int)answer.size, answer.data);
     if (r == 0 && cli_json_wanted(cli))
         r = cli_json_print(stdout, cli->command->schema, MEMBER("token", token));
     else if (r == 0)
-        printf("%.*s\n", (int)token.size, token.data);
+        printf("%s\n", token);
+    if (r == 0 && !cli_json_wanted(cli))
+        tell_next(cli, &node, token);
     r = r < 0 ? cli_failure_report(cli, r) : r;
     cluster_node_client_close(&node);
     return r;

@@ -27,6 +27,7 @@ struct cluster_tls {
     int fd;
     bool done;    /* the handshake has ended */
     bool judged;  /* and the name of the other side is as it must be */
+    bool nobody;  /* or it has none, and need not have one */
     bool failed;  /* nothing goes through any more */
     bool more;    /* bytes may have been received that were not given out */
     bool eof;     /* the socket has given all */
@@ -138,13 +139,17 @@ static int refuse_peer(const char *why)
 /* r[impl cluster.link.peer] */
 static int judge(struct cluster_tls *tls)
 {
+    X509 *certificate = SSL_get0_peer_certificate(tls->ssl);
     uint8_t serial[CLUSTER_CERTIFICATE_SERIAL_MAX];
     size_t size;
 
-    if (cluster_certificate_peer(SSL_get0_peer_certificate(tls->ssl), &tls->peer, serial, &size) <
-        0)
+    tls->nobody = !certificate && tls->options.anonymous;
+    if (tls->nobody)
+        return 1;
+    if (!certificate || cluster_certificate_peer(certificate, &tls->peer, serial, &size) < 0)
         return refuse_peer("it has no name of a cluster");
-    if (memcmp(tls->peer.uuid, tls->context->own.uuid, sizeof tls->peer.uuid) != 0)
+    if (!tls->context->pinned &&
+        memcmp(tls->peer.uuid, tls->context->own.uuid, sizeof tls->peer.uuid) != 0)
         return refuse_peer("it is of another cluster");
     if (tls->options.side == CLUSTER_TLS_CLIENT && tls->peer.kind != CLUSTER_PEER_NODE)
         return refuse_peer("it is a client's, and a node was called");
@@ -154,11 +159,17 @@ static int judge(struct cluster_tls *tls)
 
 /* ---- opened and closed ---- */
 
+static const struct cluster_tls_context_parts parts = {read_socket, write_socket, control_socket,
+                                                       verify};
+
+int cluster_tls_open_pinned(const uint8_t digest[CLUSTER_CERTIFICATE_DIGEST],
+                            struct cluster_tls_context **out)
+{
+    return cluster_tls_context_create_pinned(digest, &parts, out);
+}
+
 int cluster_tls_open(const char *folder, const char *name, struct cluster_tls_context **out)
 {
-    static const struct cluster_tls_context_parts parts = {read_socket, write_socket,
-                                                           control_socket, verify};
-
     return cluster_tls_context_create(folder, name, &parts, out);
 }
 
@@ -181,6 +192,8 @@ static int attach(struct cluster_tls *tls)
     BIO_set_data(bio, tls);
     BIO_set_init(bio, 1);
     SSL_set_bio(tls->ssl, bio, bio);
+    if (tls->options.anonymous)
+        SSL_set_verify(tls->ssl, SSL_VERIFY_PEER, verify);
     if (tls->options.side == CLUSTER_TLS_SERVER)
         SSL_set_accept_state(tls->ssl);
     else
@@ -275,7 +288,7 @@ int cluster_tls_handshake(struct cluster_tls *tls)
     int result;
 
     if (tls->done)
-        return tls->judged ? 1 : judge(tls);
+        return tls->judged || tls->nobody ? 1 : judge(tls);
     if (tls->failure < 0)
         return rapahub_fail(tls->failure, tls->rule, "%s", tls->why);
     if (hub_clock_left(tls->options.deadline_ns) == 0)
@@ -299,6 +312,11 @@ short cluster_tls_events(const struct cluster_tls *tls)
 bool cluster_tls_can_speak(const struct cluster_tls *tls)
 {
     return tls->done && !tls->failed;
+}
+
+bool cluster_tls_is_anonymous(const struct cluster_tls *tls)
+{
+    return tls->nobody;
 }
 
 const struct cluster_peer_name *cluster_tls_peer(const struct cluster_tls *tls)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cluster/identity/certificate.h"
 #include "cluster/identity/uri.h"
 #include "cluster/link/transport.h"
 
@@ -22,6 +23,12 @@ struct cluster_tls_context;
 
 /* cluster_tls_context_create with what sessions need: see there. */
 int cluster_tls_open(const char *folder, const char *name, struct cluster_tls_context **out);
+
+/* A context of a client that has no certificate yet, and trusts the one authority whose certificate
+ * has this SHA-256; the other side sends that certificate. The cluster is the one of the other side
+ * then. -ENOMEM. */
+int cluster_tls_open_pinned(const uint8_t digest[CLUSTER_CERTIFICATE_DIGEST],
+                            struct cluster_tls_context **out);
 
 /* Checks the dates of the own certificate. RAPAHUB_EACCES: it has expired, or is not valid yet. */
 int cluster_tls_check_dates(const struct cluster_tls_context *context);
@@ -36,7 +43,8 @@ struct cluster_tls_hooks {
 
 struct cluster_tls_options {
     enum cluster_tls_side side;
-    uint64_t deadline_ns;                  /* when the handshake has ended, or fails; monotonic */
+    bool anonymous;       /* of a server: the other side need not show a certificate */
+    uint64_t deadline_ns; /* when the handshake has ended, or fails; monotonic */
     const struct cluster_tls_hooks *hooks; /* NULL: no certificate has been revoked */
     void *user;
 };
@@ -59,7 +67,11 @@ short cluster_tls_events(const struct cluster_tls *tls);
  * name of the other side. */
 bool cluster_tls_can_speak(const struct cluster_tls *tls);
 
-/* Returns the name of the other side, once the handshake has ended. */
+/* Says whether the other side has shown no certificate, once the handshake has ended. Then nothing
+ * is known of it. */
+bool cluster_tls_is_anonymous(const struct cluster_tls *tls);
+
+/* Returns the name of the other side, once the handshake has ended, unless it is anonymous. */
 const struct cluster_peer_name *cluster_tls_peer(const struct cluster_tls *tls);
 
 /* Says whether the certificate of the other side has been revoked since its handshake ended. */

@@ -18,6 +18,7 @@
 
 #include "cluster/identity/certificate.h"
 #include "cluster/identity/private_key.h"
+#include "cluster/link/tls_pinned.h"
 #include "hub/base/own.h"
 
 #define CIPHERS "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
@@ -215,20 +216,44 @@ static int read_identity(struct cluster_tls_context *context, const char *folder
     return r < 0 ? r : use_key(context->ssl, folder, name, own);
 }
 
-int cluster_tls_context_create(const char *folder, const char *name,
-                               const struct cluster_tls_context_parts *parts,
-                               struct cluster_tls_context **out)
+static int make(const struct cluster_tls_context_parts *parts, struct cluster_tls_context **out)
 {
-    OWN(cluster_tls_context) struct cluster_tls_context *context = calloc(1, sizeof *context);
+    struct cluster_tls_context *context = calloc(1, sizeof *context);
     int r;
 
+    *out = context;
     if (context)
         context->ssl = SSL_CTX_new(TLS_method());
     if (!context || !context->ssl)
         return no_memory();
     r = set_up(context->ssl, parts);
-    if (r == 0)
-        r = make_socket(context, parts);
+    return r == 0 ? make_socket(context, parts) : r;
+}
+
+int cluster_tls_context_create_pinned(const uint8_t digest[CLUSTER_CERTIFICATE_DIGEST],
+                                      const struct cluster_tls_context_parts *parts,
+                                      struct cluster_tls_context **out)
+{
+    OWN(cluster_tls_context) struct cluster_tls_context *context = NULL;
+    int r = make(parts, &context);
+
+    ERR_clear_error();
+    if (r < 0)
+        return r;
+    context->pinned = true;
+    memcpy(context->digest, digest, sizeof context->digest);
+    SSL_CTX_set_cert_verify_callback(context->ssl, cluster_tls_pinned_verify, context->digest);
+    *out = TAKE(context);
+    return 0;
+}
+
+int cluster_tls_context_create(const char *folder, const char *name,
+                               const struct cluster_tls_context_parts *parts,
+                               struct cluster_tls_context **out)
+{
+    OWN(cluster_tls_context) struct cluster_tls_context *context = NULL;
+    int r = make(parts, &context);
+
     if (r == 0)
         r = read_identity(context, folder, name);
     ERR_clear_error();

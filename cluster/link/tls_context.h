@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cluster/identity/certificate.h"
 #include "cluster/identity/uri.h"
 
 struct bio_method_st;
@@ -20,7 +21,9 @@ struct x509_store_ctx_st;
 struct cluster_tls_context {
     struct ssl_ctx_st *ssl;
     struct bio_method_st *socket; /* bytes of a session */
-    struct cluster_peer_name own;
+    struct cluster_peer_name own; /* where it is not `pinned` */
+    bool pinned;                  /* there is no own certificate, and one authority is trusted: */
+    uint8_t digest[CLUSTER_CERTIFICATE_DIGEST];
 };
 
 /* How OpenSSL gets at the socket of a session, and has a certificate looked at. */
@@ -39,6 +42,11 @@ struct cluster_tls_context_parts {
 int cluster_tls_context_create(const char *folder, const char *name,
                                const struct cluster_tls_context_parts *parts,
                                struct cluster_tls_context **out);
+
+/* Has no certificate, and trusts the authority with this digest. -ENOMEM. */
+int cluster_tls_context_create_pinned(const uint8_t digest[CLUSTER_CERTIFICATE_DIGEST],
+                                      const struct cluster_tls_context_parts *parts,
+                                      struct cluster_tls_context **out);
 
 /* Reads the own certificate and key anew: sessions that begin from now on have them. A failure, as
  * above, changes nothing. The certificate is to have the same name. */

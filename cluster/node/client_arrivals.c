@@ -196,6 +196,10 @@ static void go_on(struct cluster_clients *clients, uint32_t tag)
         drop(clients, &came);
         return;
     }
+    if (r > 0 && cluster_tls_is_anonymous(came.tls)) {
+        cluster_joiners_take(&clients->joiners, came.fd, came.tls, came.from);
+        return;
+    }
     arrival = (struct arrival){.fd = came.fd, .tls = came.tls};
     if (r > 0)
         r = judge(cluster_tls_peer(came.tls), &arrival);
@@ -253,7 +257,10 @@ int cluster_client_arrivals_take(struct cluster_clients *clients, uint32_t tag)
     if (tag == CLUSTER_CLIENTS_LISTENER ||
         cluster_client_handshakes_is_listener(&clients->handshakes, tag))
         return accept_clients(clients, tag);
-    go_on(clients, tag);
+    if (tag >= CLUSTER_CLIENTS_JOINERS)
+        cluster_joiners_serve(&clients->joiners, tag);
+    else
+        go_on(clients, tag);
     return 0;
 }
 
@@ -265,4 +272,5 @@ void cluster_client_arrivals_do_due(struct cluster_clients *clients, uint64_t no
         set_deaf(clients, false);
     while ((tag = cluster_client_handshakes_late(&clients->handshakes, now_ns)) != 0)
         go_on(clients, tag);
+    cluster_joiners_do_due(&clients->joiners, now_ns);
 }

@@ -179,6 +179,7 @@ static struct cluster_handshake *choose(struct cluster_client_handshakes *self)
 static int begin(struct cluster_client_handshakes *self, struct cluster_handshake *shake, int fd)
 {
     const struct cluster_tls_options options = {.side = CLUSTER_TLS_SERVER,
+                                                .anonymous = self->anonymous,
                                                 .deadline_ns =
                                                     hub_clock_after(CLUSTER_TLS_HANDSHAKE_NS),
                                                 .hooks = self->hooks,

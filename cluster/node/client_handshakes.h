@@ -31,7 +31,8 @@ struct cluster_client_handshakes {
     struct cluster_tls_context *context;
     char folder[PATH_MAX]; /* with the identity */
     const struct cluster_tls_hooks *hooks;
-    void *user; /* the hooks' */
+    void *user;     /* the hooks' */
+    bool anonymous; /* sides that show no certificate arrive too */
     int epoll;
     uint32_t first_tag;
     unsigned listeners_count; /* 0: no client comes over the network */

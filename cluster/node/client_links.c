@@ -166,11 +166,13 @@ void cluster_client_links_arm(struct cluster_clients *clients)
 {
     uint64_t due = cluster_origins_due(clients->origins);
     uint64_t handshake = cluster_client_handshakes_due(&clients->handshakes);
+    uint64_t joiner = cluster_joiners_due(&clients->joiners);
     struct itimerspec when = {.it_value = {0}};
 
     if (clients->deaf && clients->deaf_ns < due)
         due = clients->deaf_ns;
     due = handshake < due ? handshake : due;
+    due = joiner < due ? joiner : due;
     for (uint32_t i = 0; i < CLUSTER_CLIENTS_MAX; i++)
         if (due_of(&clients->all[i]) < due)
             due = due_of(&clients->all[i]);

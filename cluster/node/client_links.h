@@ -13,6 +13,7 @@
 #include "cluster/node/client_handshakes.h"
 #include "cluster/node/client_users.h"
 #include "cluster/node/clients.h"
+#include "cluster/node/join/joiners.h"
 #include "cluster/node/origins.h"
 #include "host/socket/role.h"
 #include "hub/base/states.h"
@@ -23,7 +24,8 @@
 enum {
     CLUSTER_CLIENTS_LISTENER = CLUSTER_CLIENTS_MAX,
     CLUSTER_CLIENTS_TIMER,
-    CLUSTER_CLIENTS_NETWORK /* the first of CLUSTER_HANDSHAKES_TAGS */
+    CLUSTER_CLIENTS_NETWORK, /* the first of CLUSTER_HANDSHAKES_TAGS */
+    CLUSTER_CLIENTS_JOINERS = CLUSTER_CLIENTS_NETWORK + CLUSTER_HANDSHAKES_TAGS /* the first */
 };
 
 enum cluster_client_state {
@@ -65,6 +67,7 @@ struct cluster_clients {
     struct cluster_client_users users;
     struct cluster_origins *origins;
     struct cluster_client_handshakes handshakes;
+    struct cluster_joiners joiners;
     uint64_t refusal_ns; /* a refusal was last logged */
     struct cluster_client_counts counts;
     char path[CLUSTER_CLIENTS_PATH];

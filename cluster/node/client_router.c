@@ -10,6 +10,7 @@
 #include "cluster/node/client_sharing.h"
 #include "cluster/node/clients.h"
 #include "cluster/node/identity/node_identity.h"
+#include "cluster/node/join/join_admission.h"
 #include "hub/base/clock.h"
 #include "hub/base/id_map.h"
 #include "hub/wire/signature.h"
@@ -266,10 +267,33 @@ static bool is_revoked(void *user, const uint8_t *serial, size_t size)
     return cluster_node_identity_is_revoked(self->parts.identity, serial, size);
 }
 
+/* ---- nodes that join ---- */
+
+static void on_joined(void *user, uint64_t number, const struct cluster_body_join_ok *ok)
+{
+    const struct cluster_client_router *self = user;
+
+    if (self->clients)
+        cluster_clients_joined(self->clients, number, ok);
+}
+
+static const struct cluster_join_admission_hooks admission_hooks = {on_joined};
+
+static int join(void *user, uint64_t number, const struct cluster_body_join *asked)
+{
+    struct cluster_client_router *self = user;
+    const struct cluster_join_admission_parts parts = {.marker = self->parts.marker,
+                                                       .identity = self->parts.identity,
+                                                       .hooks = &admission_hooks,
+                                                       .user = self};
+
+    return cluster_join_admission_begin(&parts, number, asked);
+}
+
 static const struct cluster_client_sharing_hooks sharing_hooks = {on_request, on_given_up};
 
-static const struct cluster_clients_hooks hooks = {resolve, begin,   cancel,  end_origin,
-                                                   share,   unshare, respond, is_revoked};
+static const struct cluster_clients_hooks hooks = {resolve, begin,   cancel,     end_origin, share,
+                                                   unshare, respond, is_revoked, join};
 
 /* ---- made and released ---- */
 

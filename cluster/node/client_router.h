@@ -12,6 +12,7 @@
 #include "cluster/node/services/services.h"
 
 struct cluster_clients_options;
+struct cluster_marker;
 struct cluster_node_identity;
 struct cluster_client_router;
 
@@ -22,6 +23,7 @@ struct cluster_client_router_parts { /* all live longer */
     struct cluster_router *router;
     struct cluster_services *services;
     const struct cluster_node_identity *identity;
+    struct cluster_marker *marker; /* for nodes that join */
 };
 
 /* Opens the socket, as cluster_clients_open does; its hooks are set here. */

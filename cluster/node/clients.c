@@ -60,6 +60,20 @@ static bool is_revoked(void *user, const uint8_t *serial, size_t size)
 
 static const struct cluster_tls_hooks tls_hooks = {is_revoked};
 
+static int on_join(void *user, uint64_t number, const struct cluster_body_join *join)
+{
+    const struct cluster_clients_options *options = &((struct cluster_clients *)user)->options;
+
+    return options->hooks->join(options->user, number, join);
+}
+
+static void on_refused(void *user)
+{
+    cluster_client_links_note_refused(user);
+}
+
+static const struct cluster_joiners_hooks joiners_hooks = {on_join, on_refused};
+
 static int open_network(struct cluster_clients *clients)
 {
     const struct cluster_clients_options *options = &clients->options;
@@ -67,6 +81,10 @@ static int open_network(struct cluster_clients *clients)
 
     cluster_client_handshakes_init(&clients->handshakes, clients->epoll, CLUSTER_CLIENTS_NETWORK,
                                    &tls_hooks, clients);
+    clients->handshakes.anonymous = options->hooks->join != NULL;
+    cluster_joiners_init(&clients->joiners, clients->epoll, CLUSTER_CLIENTS_JOINERS, &joiners_hooks,
+                         clients);
+    clients->joiners.closer = clients->closer;
     if (!options->listen)
         return 0;
     memcpy(node.uuid, clients->cluster, sizeof node.uuid);
@@ -137,6 +155,7 @@ void cluster_clients_release(struct cluster_clients **clients)
     for (uint32_t i = 0; i < CLUSTER_CLIENTS_MAX; i++)
         if (gone->all[i].state != CLUSTER_CLIENT_FREE)
             cluster_client_links_close(&gone->all[i]);
+    cluster_joiners_close(&gone->joiners);
     cluster_client_handshakes_close(&gone->handshakes);
     cluster_origins_release(&gone->origins);
     if (gone->path[0])
@@ -287,6 +306,13 @@ void cluster_clients_give_up(struct cluster_clients *clients, uint64_t request)
 
     if (call)
         cluster_origins_unbind(clients->origins, call);
+}
+
+void cluster_clients_joined(struct cluster_clients *clients, uint64_t number,
+                            const struct cluster_body_join_ok *ok)
+{
+    cluster_joiners_answer(&clients->joiners, number, ok);
+    cluster_client_links_arm(clients);
 }
 
 bool cluster_clients_each(struct cluster_clients *clients, uint64_t number,

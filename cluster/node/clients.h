@@ -70,6 +70,9 @@ struct cluster_clients_hooks {
     void (*respond)(void *user, uint64_t request, uint8_t type, const struct cluster_body *body);
     /* Says whether the certificate with this serial number has been revoked. NULL: none has. */
     bool (*is_revoked)(void *user, const uint8_t *serial, size_t size);
+    /* A node that has no certificate yet asks to join; cluster_clients_joined answers it, later. A
+     * failure, with its diagnosis, refuses it. NULL: no node can join here. */
+    int (*join)(void *user, uint64_t number, const struct cluster_body_join *join);
 };
 
 struct cluster_clients_options {
@@ -115,6 +118,10 @@ int cluster_clients_request(struct cluster_clients *clients, uint32_t client, ui
 /* A request that was not answered has ended: its call goes on, and its end is told when the client
  * asks for it by the socket. */
 void cluster_clients_give_up(struct cluster_clients *clients, uint64_t request);
+
+/* Answers one that asked to join; NULL: it is refused, with the diagnosis. */
+void cluster_clients_joined(struct cluster_clients *clients, uint64_t number,
+                            const struct cluster_body_join_ok *ok);
 
 /* The end of a call, or of one of its containers. */
 struct cluster_clients_answer {

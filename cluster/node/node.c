@@ -244,7 +244,8 @@ static int make_clients(struct rapahub_node *node, const struct rapahub_node_opt
                                                       .events = runner->events,
                                                       .router = runner->router,
                                                       .services = runner->services,
-                                                      .identity = runner->identity};
+                                                      .identity = runner->identity,
+                                                      .marker = node->boot.marker};
     struct cluster_clients_options how = {.node = node->boot.folder.node,
                                           .boot = node->boot.folder.boot,
                                           .cluster = node->boot.folder.store.uuid,

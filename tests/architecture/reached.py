@@ -46,8 +46,6 @@ LATER = {
     "cluster_swim_leave": "the detector of dead nodes, of several nodes",
     "cluster_swim_set_revision": "the detector of dead nodes, of several nodes",
     "cluster_swim_state": "the detector of dead nodes, of several nodes",
-    "cluster_join_token_judge": "JOIN, by which a node joins",
-    "cluster_join_token_parse": "JOIN, by which a node joins",
 }
 WORD = re.compile(r"[A-Za-z_]\w*")
 DECLARATION = re.compile(r"^[A-Za-z_][^\n;={}#]*?\b\w+\([^;{}]*\)[^;{}=]*;", re.M)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <rapahub/error.h>
+
 #include "cluster/base/ids.h"
 #include "cluster/node/boot/boot_session.h"
 #include "cluster/node/boot/boot_store.h"
@@ -41,7 +43,14 @@ static int replay(struct cluster_boot *boot)
 static int open_store(struct cluster_boot *boot, const struct cluster_boot_options *options)
 {
     const struct cluster_metastore_options how = {.create = boot->folder.store.revision == 0};
-    int r = cluster_metastore_open(options->ends, boot->folder.url, &how, &boot->store);
+    int r;
+
+    if (boot->folder.joined)
+        return rapahub_fail(RAPAHUB_ESTATE, "cluster.join.folder",
+                            "%s: this node has joined a cluster, its metastore is that of another "
+                            "node (%s), and this release cannot run it yet",
+                            boot->folder.root.path, boot->folder.url);
+    r = cluster_metastore_open(options->ends, boot->folder.url, &how, &boot->store);
 
     if (r < 0)
         return r;

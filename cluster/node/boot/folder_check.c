@@ -244,8 +244,15 @@ static void check_store(struct checking *checking)
         .module = check_module,
         .user = checking};
     struct cluster_store_check counts;
-    int r = cluster_store_check_run(&options, &counts);
+    int r;
 
+    if (checking->folder.joined) {
+        say(checking, CLUSTER_FOLDER_CHECK_FINE,
+            (struct place){&checking->folder.root, CLUSTER_DATA_FOLDER_SEAT},
+            "the metastore is on another node: %s", checking->folder.url);
+        return;
+    }
+    r = cluster_store_check_run(&options, &counts);
     if (r < 0 && counts.not_looked)
         checking->failure = r;
     else if (r < 0)

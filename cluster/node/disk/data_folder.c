@@ -25,6 +25,8 @@
 #define NODE_ID    "node.id"
 #define NODE_BOOT  "node.boot"
 #define NODE_STORE "node.store"
+#define SEAT       "seat:" /* scheme of a metastore on another node */
+#define SEAT_MAX   320     /* bytes of its address */
 #define FOLDERS    5
 
 static const char *const folder_names[FOLDERS] = {"wal", "copies", "blobs", "pools", "restart"};
@@ -34,21 +36,23 @@ static const char *const folder_names[FOLDERS] = {"wal", "copies", "blobs", "poo
 /* Names that may be there before `node.id` is, and those that come only after it. */
 static const char *const first_names[] = {
     CLUSTER_FOLDER_LOCK_NAME, NODE_ID, "node.id.new", "lost+found", ".", "..", NULL};
-static const char *const later_names[] = {NODE_BOOT,
-                                          NODE_STORE,
-                                          CLUSTER_DATA_FOLDER_META,
-                                          "guests",
-                                          "wal",
-                                          "copies",
-                                          "pools",
-                                          "restart",
-                                          "blobs",
-                                          CLUSTER_DATA_FOLDER_CA,
-                                          CLUSTER_DATA_FOLDER_TLS,
-                                          NULL};
+
+/* Names that a join leaves that was not finished. */
+static const char *const joining_names[] = {NODE_BOOT,
+                                            NODE_BOOT ".new",
+                                            NODE_STORE,
+                                            NODE_STORE ".new",
+                                            CLUSTER_DATA_FOLDER_SEAT,
+                                            CLUSTER_DATA_FOLDER_SEAT ".new",
+                                            CLUSTER_DATA_FOLDER_TLS,
+                                            CLUSTER_DATA_FOLDER_CA,
+                                            NULL};
+static const char *const later_names[] = {
+    CLUSTER_DATA_FOLDER_META, "guests", "wal", "copies", "pools", "restart", "blobs", NULL};
 
 struct listing {
-    bool named; /* it has node.id */
+    bool named;   /* it has node.id */
+    bool joining; /* it has something of a join */
     char later[CLUSTER_FILES_NAME_MAX], other[CLUSTER_FILES_NAME_MAX];
 };
 
@@ -65,15 +69,31 @@ static void look_at_name(void *user, const char *name)
     struct listing *listing = user;
 
     listing->named |= strcmp(name, NODE_ID) == 0;
-    if (is_among(later_names, name))
+    if (is_among(joining_names, name))
+        listing->joining = true;
+    else if (is_among(later_names, name))
         snprintf(listing->later, sizeof listing->later, "%s", name);
     else if (!is_among(first_names, name))
         snprintf(listing->other, sizeof listing->other, "%s", name);
 }
 
+static int refuse_named(const struct cluster_files_folder *root)
+{
+    return rapahub_fail(RAPAHUB_EEXIST, "cluster.join.folder",
+                        "%s: the folder of a node already: name an empty folder", root->path);
+}
+
+static int refuse_joining(const struct cluster_files_folder *root)
+{
+    return rapahub_fail(RAPAHUB_EFORMAT, "cluster.join.folder",
+                        "%s: a join was not finished, or " NODE_ID " is lost: rapahub node join "
+                        "again, with a new token, or put a backup of it in its place",
+                        root->path);
+}
+
 /* Says whether the folder has a node's identity, or is empty but for the beginning of one: 1 or 0.
  * Any other folder is refused. */
-static int look_at_names(const struct cluster_files_folder *root)
+static int look_at_names(const struct cluster_files_folder *root, bool joins)
 {
     struct listing listing = {0};
     int r = root->files->list(root->files, root->fd, look_at_name, &listing);
@@ -82,7 +102,7 @@ static int look_at_names(const struct cluster_files_folder *root)
         return rapahub_fail(r, RULE, "%s: cannot list the folder: %s", root->path,
                             strerrordesc_np(-r));
     if (listing.named)
-        return 1;
+        return joins ? refuse_named(root) : 1;
     if (listing.other[0] != 0)
         return rapahub_fail(RAPAHUB_EFORMAT, RULE,
                             "%s: not a data folder of a node, and not empty: it has '%s': name an "
@@ -93,7 +113,7 @@ static int look_at_names(const struct cluster_files_folder *root)
                             "%s/" NODE_ID ": it is missing, and '%s' is there: put a backup of it "
                             "in its place",
                             root->path, listing.later);
-    return 0;
+    return listing.joining && !joins ? refuse_joining(root) : 0;
 }
 
 /* ---- files that say what the folder is ---- */
@@ -165,6 +185,37 @@ static int read_store(struct cluster_data_folder *folder)
     return 0;
 }
 
+/* ---- where its metastore is ---- */
+
+static int set_url(struct cluster_data_folder *folder, const char *scheme, const char *where,
+                   const char *rest)
+{
+    if (asprintf(&folder->url, "%s%s%s", scheme, where, rest) >= 0)
+        return 0;
+    folder->url = NULL;
+    return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the data folder");
+}
+
+/* A line that people may change when the seat has another address. */
+static int read_seat(struct cluster_data_folder *folder)
+{
+    char text[SEAT_MAX + 1];
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    int r = cluster_files_load(&folder->root, CLUSTER_DATA_FOLDER_SEAT, SEAT_MAX, &bytes, &size);
+
+    if (r == -ENOENT)
+        return set_url(folder, "sqlite:", folder->root.path, "/" CLUSTER_DATA_FOLDER_META);
+    if (r < 0)
+        return r;
+    snprintf(text, sizeof text, "%.*s", (int)size, (const char *)bytes);
+    free(bytes);
+    text[strcspn(text, "\n")] = '\0';
+    folder->joined = true;
+    return text[0] != '\0' ? set_url(folder, SEAT, text, "")
+                           : damaged(folder, CLUSTER_DATA_FOLDER_SEAT, "it has no address");
+}
+
 static int open_folders(struct cluster_data_folder *folder)
 {
     struct cluster_files_folder *const to[FOLDERS] = {&folder->wal, &folder->copies, &folder->blobs,
@@ -179,12 +230,14 @@ static int open_folders(struct cluster_data_folder *folder)
 
 int cluster_data_folder_load(struct cluster_data_folder *folder)
 {
-    int r = look_at_names(&folder->root);
+    int r = look_at_names(&folder->root, false);
 
     if (r == 0)
         r = write_id(folder);
     if (r >= 0)
         r = read_id(folder);
+    if (r == 0)
+        r = read_seat(folder);
     if (r == 0)
         r = read_store(folder);
     if (r == 0)
@@ -228,6 +281,30 @@ int cluster_data_folder_note_store(struct cluster_data_folder *folder,
     return r;
 }
 
+/* The number of the node is last: without it nothing of the rest counts.
+ * r[impl cluster.join.folder] */
+int cluster_data_folder_join(struct cluster_data_folder *folder,
+                             const struct cluster_data_folder_joined *joined)
+{
+    struct cluster_note_file note = {.numbers = {joined->node}, .count = 1};
+    char text[SEAT_MAX + 1];
+    int size = snprintf(text, sizeof text, "%s\n", joined->seat), r;
+
+    if (size >= (int)sizeof text)
+        return rapahub_fail(RAPAHUB_EINVAL, RULE, "the address of the seat is too long");
+    memcpy(folder->uuid, joined->uuid, sizeof folder->uuid);
+    memcpy(note.uuid, joined->uuid, sizeof note.uuid);
+    r = cluster_files_replace(&folder->root, CLUSTER_DATA_FOLDER_SEAT, text, (size_t)size);
+    if (r == 0)
+        r = cluster_data_folder_write_store(folder, &folder->store);
+    folder->boot = 0;
+    if (r == 0)
+        r = cluster_data_folder_count_boot(folder);
+    if (r == 0)
+        r = cluster_note_file_write(&folder->root, NODE_ID, &note);
+    return r == 0 ? open_folders(folder) : r;
+}
+
 /* ---- the folder ---- */
 
 static int make_folder(const char *path)
@@ -263,24 +340,22 @@ static int keep_others_out(const struct cluster_data_folder *folder)
     return 0;
 }
 
-static int open_all(struct cluster_data_folder *folder, int lock_fd)
+static int open_all(struct cluster_data_folder *folder, int lock_fd, bool joins)
 {
     int open_to_others = look_at_owner(folder), r;
 
     if (open_to_others < 0)
         return open_to_others;
-    r = look_at_names(&folder->root); /* nothing is written into a folder of something else */
+    r = look_at_names(&folder->root,
+                      joins); /* nothing is written into a folder of something else */
     if (r < 0)
         return r;
     folder->lock = cluster_folder_lock_take(folder->root.fd, folder->root.path, lock_fd);
     if (folder->lock < 0)
         return folder->lock;
     r = open_to_others ? keep_others_out(folder) : 0;
-    if (r == 0 &&
-        asprintf(&folder->url, "sqlite:%s/" CLUSTER_DATA_FOLDER_META, folder->root.path) < 0) {
-        folder->url = NULL;
-        r = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the data folder");
-    }
+    if (r == 0 && joins) /* another one may have joined with it before it was locked */
+        return look_at_names(&folder->root, joins);
     return r == 0 ? cluster_data_folder_load(folder) : r;
 }
 
@@ -295,7 +370,7 @@ int cluster_data_folder_open(struct cluster_data_folder *folder,
     if (r == 0)
         r = cluster_files_open_folder(files, NULL, options->path, false, &folder->root);
     if (r == 0)
-        r = open_all(folder, options->lock_fd);
+        r = open_all(folder, options->lock_fd, options->joins);
     if (r < 0)
         cluster_data_folder_close(folder);
     return r;

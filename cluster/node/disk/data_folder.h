@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* data_folder: the folder in which a node keeps all that it must not lose. It has `node.id` (uuid
  * and number of the node), `node.boot` (how often it was started), `node.store` (the metastore that
- * it belongs to), `lock`, `guests`, `meta.db`, and the folders `wal`, `copies`, `blobs`, `pools`
- * and `restart`.
+ * it belongs to), `node.seat` (where that is, of a node that has joined a cluster), `lock`,
+ * `guests`, `meta.db`, and the folders `wal`, `copies`, `blobs`, `pools` and `restart`.
  *
  * An empty folder is set up, and one that was set up in part is finished: each step is durable
  * before the next one. A folder that has anything else is refused, and left as it is. All of it
@@ -18,7 +18,8 @@
 
 #define CLUSTER_DATA_FOLDER_UUID  16
 #define CLUSTER_DATA_FOLDER_META  "meta.db"
-#define CLUSTER_DATA_FOLDER_CA    "ca"  /* folder of the authority, where the node has it */
+#define CLUSTER_DATA_FOLDER_SEAT  "node.seat" /* where the metastore is, of a node that joined */
+#define CLUSTER_DATA_FOLDER_CA    "ca"        /* folder of the authority, where the node has it */
 #define CLUSTER_DATA_FOLDER_TLS   "tls" /* folder of the node's certificate, where it has one */
 #define CLUSTER_DATA_FOLDER_OWN   "node.pem" /* the certificate, in that folder */
 #define CLUSTER_DATA_FOLDER_FIRST 1          /* number of a node that is set up alone */
@@ -27,6 +28,7 @@ struct cluster_data_folder_options {
     const struct cluster_files *files; /* NULL: the system's */
     const char *path;                  /* made if its parent is there */
     int lock_fd;                       /* see cluster_folder_lock_take; -1: none */
+    bool joins; /* an empty folder is not set up, but locked: cluster_data_folder_join does that */
 };
 
 /* The metastore that a folder belongs to, and how far it was seen to be. */
@@ -43,15 +45,29 @@ struct cluster_data_folder {
     struct cluster_data_folder_store store;
     uint64_t device, inode; /* the folder's */
     int lock;
-    char *url; /* "sqlite:PATH/meta.db" */
+    bool joined; /* its metastore is on another node */
+    char *url;   /* of the metastore: "sqlite:PATH/meta.db", or "seat:HOST:PORT" */
 };
 
 /* Locks the folder, sets it up or finishes that, and reads what it says of itself. RAPAHUB_EBUSY:
  * locked. -EACCES: another user's. RAPAHUB_EFORMAT: it is not a data folder, or damaged.
- * RAPAHUB_EABI: of a later release. -EROFS, -ENOSPC and others of the disk. Each names the thing,
- * the place and the remedy. */
+ * RAPAHUB_EABI: of a later release. RAPAHUB_EEXIST: a node that joins finds the folder of a node.
+ * -EROFS, -ENOSPC and others of the disk. Each names the thing, the place and the remedy. */
 int cluster_data_folder_open(struct cluster_data_folder *folder,
                              const struct cluster_data_folder_options *options);
+
+/* How a node is named that has joined a cluster. */
+struct cluster_data_folder_joined {
+    uint32_t node;
+    const uint8_t *uuid; /* the node's own */
+    const char *seat;    /* HOST:PORT */
+};
+
+/* Makes the folder, which was opened by a node that joins, that of this node, of the metastore that
+ * `store` has: with its last step, durably. Before that no node has it, and it can be joined with
+ * again. To join counts as the first life of the node. */
+int cluster_data_folder_join(struct cluster_data_folder *folder,
+                             const struct cluster_data_folder_joined *joined);
 
 /* The part of it that needs neither the lock nor the owner: `folder` has its root, and all else is
  * zeros. After a failure, too, it is to be closed. */

@@ -36,8 +36,8 @@ uint64_t cluster_node_identity_changes(const struct cluster_node_identity *ident
 /* Checks that this node has the authority. RAPAHUB_ESTATE, or what is wrong with it. */
 int cluster_node_identity_check_ca(const struct cluster_node_identity *identity);
 
-/* Signs a request of a client under a name of this cluster, whose uuid need not be set, and writes
- * the certificate. Failures as above, and those of cluster_ca_sign. */
+/* Signs a request of a client or a node under a name of this cluster, whose uuid need not be set,
+ * and writes the certificate. Failures as above, and those of cluster_ca_sign. */
 int cluster_node_identity_sign(const struct cluster_node_identity *identity,
                                struct rapahub_bytes request, struct cluster_peer_name name,
                                struct cluster_pem *out);

@@ -199,6 +199,23 @@ int cluster_own_identity_renew(const struct cluster_own_identity *own, uint64_t 
     return r == 0 ? cluster_certificate_write(*out, pem) : r;
 }
 
+int cluster_own_identity_write_anchors(const struct cluster_own_identity *own,
+                                       struct cluster_own_identity_anchors *out)
+{
+    struct cluster_pem pem;
+
+    out->size = 0;
+    for (size_t i = 0; i < own->anchors_count; i++) {
+        int r = cluster_certificate_write(own->anchors[i], &pem);
+
+        if (r < 0)
+            return r;
+        memcpy(out->text + out->size, pem.text, pem.size + 1);
+        out->size += pem.size;
+    }
+    return 0;
+}
+
 void cluster_own_identity_fini(struct cluster_own_identity *own)
 {
     cluster_ca_fini(&own->ca);

@@ -50,6 +50,14 @@ int cluster_own_identity_renew(const struct cluster_own_identity *own, uint64_t 
 int cluster_own_identity_take(struct cluster_own_identity *own, struct x509_st *certificate,
                               const struct cluster_own_identity_owner *owner);
 
+/* The certificates of the authorities that a node trusts, as a text. */
+struct cluster_own_identity_anchors {
+    char text[CLUSTER_CERTIFICATE_ANCHORS * CLUSTER_PEM_SIZE_MAX + 1]; /* ended by a 0 */
+    size_t size;
+};
+int cluster_own_identity_write_anchors(const struct cluster_own_identity *own,
+                                       struct cluster_own_identity_anchors *out);
+
 void cluster_own_identity_fini(struct cluster_own_identity *own);
 
 #endif

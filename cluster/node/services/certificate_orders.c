@@ -28,27 +28,13 @@ static int read_name(const struct cluster_certificate_orders_client *client,
     return cluster_uri_role(client->role, &out->role);
 }
 
-static int add_anchors(const struct cluster_own_identity *own, char *to, size_t size)
-{
-    struct cluster_pem pem;
-
-    for (size_t i = 0; i < own->anchors_count; i++) {
-        int r = cluster_certificate_write(own->anchors[i], &pem);
-
-        if (r < 0)
-            return r;
-        memcpy(to + size, pem.text, pem.size + 1);
-        size += pem.size;
-    }
-    return 0;
-}
-
 /* r[impl cluster.identity.order] */
 int cluster_certificate_orders_sign(struct cluster_asking *asking, struct cluster_asker *asker,
                                     const struct cluster_certificate_orders_client *client)
 {
     const struct rapahub_bytes request = {client->request.data, client->request.size};
     struct cluster_peer_name name;
+    struct cluster_own_identity_anchors anchors;
     struct cluster_pem pem;
     char texts[TEXTS_MAX];
     int r = read_name(client, &name);
@@ -57,11 +43,13 @@ int cluster_certificate_orders_sign(struct cluster_asking *asking, struct cluste
         r = cluster_node_identity_sign(asking->identity, request, name, &pem);
     if (r < 0)
         return r;
-    memcpy(texts, pem.text, pem.size + 1);
-    r = add_anchors(cluster_node_identity_own(asking->identity), texts, pem.size);
-    if (r == 0)
-        cluster_askers_answer_text(asking->askers, asker, texts);
-    return r;
+    r = cluster_own_identity_write_anchors(cluster_node_identity_own(asking->identity), &anchors);
+    if (r < 0)
+        return r;
+    memcpy(texts, pem.text, pem.size);
+    memcpy(texts + pem.size, anchors.text, anchors.size + 1);
+    cluster_askers_answer_text(asking->askers, asker, texts);
+    return 0;
 }
 
 /* ---- a certificate is revoked ---- */

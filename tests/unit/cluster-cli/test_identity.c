@@ -36,10 +36,13 @@ static void a_token_is_printed_alone(void **state)
 {
     (void)state;
     fake_node_answer(&(struct fake_answer){"token", 0, "rh1.x.y", 0});
+    fake_node_answer(&(struct fake_answer){
+        "status", 0, "{\"ca_hash\": \"12ab\", \"listens\": \"192.0.2.7:9413,[::1]:9413\"}", 0});
     assert_int_equal(type("rapahub token create"), 0);
     assert_is(output.text, "rh1.x.y\n");
-    assert_is(errors.text, "");
-    assert_is(fake_node.asked, "token(3600000000000, 1)\n");
+    assert_is(errors.text, "where the new node shall be: rapahub node join 192.0.2.7:9413 --token "
+                           "rh1.x.y --ca-hash 12ab --data DIR\n");
+    assert_is(fake_node.asked, "token(3600000000000, 1)\nstatus()\n");
     assert_int_equal(type("rapahub token create --ttl 90s --uses 4 --json"), 0);
     assert_is(fake_node.asked, "token(90000000000, 4)\n");
     assert_is(output.text, "{\"schema\": \"rapahub.token-create/1\", \"token\": \"rh1.x.y\"}\n");
@@ -49,6 +52,31 @@ static void a_token_is_printed_alone(void **state)
         &(struct fake_answer){"token", RAPAHUB_EACCES, "token is for an admin only", 0});
     assert_int_equal(type("rapahub token create"), 7);
     assert_is(output.text, "");
+}
+
+/* r[verify cluster.join.pinned] */
+static void a_join_says_what_is_missing_before_it_begins(void **state)
+{
+    static const char token[] = "rh1.0123456789abcdef.0123456789abcdef0123456789abcdef";
+    char line[FOLDER_STAGE_PATH_MAX + 200];
+
+    (void)state;
+    assert_int_equal(type("rapahub node join"), 2);
+    assert_int_equal(type("rapahub node join 127.0.0.1:1"), 2);
+    assert_has(errors.text, "--token TOKEN is missing");
+    assert_int_equal(type("rapahub node join 127.0.0.1:1 --token x"), 2);
+    assert_has(errors.text, "--ca-hash HEX is missing");
+    assert_int_equal(type("rapahub node join 127.0.0.1:1 --token x --ca-hash 12"), 2);
+    assert_has(errors.text, "--data DIR is missing");
+    snprintf(line, sizeof line, "rapahub node join 127.0.0.1:1 --token x --ca-hash 12 --data %s",
+             stage.path);
+    assert_int_equal(type(line), 2);
+    assert_has(errors.text, "it is no token");
+    snprintf(line, sizeof line, "rapahub node join 127.0.0.1:1 --token %s --ca-hash 12 --data %s",
+             token, stage.path);
+    assert_int_equal(type(line), 2);
+    assert_has(errors.text, "64 hexadecimal digits");
+    assert_false(folder_stage_has(&stage, ""));
 }
 
 static void things_are_revoked(void **state)
@@ -144,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TYPING(a_token_is_printed_alone),
+        STAGED(a_join_says_what_is_missing_before_it_begins),
         TYPING(things_are_revoked),
         TYPING(lists_are_tables),
         STAGED(what_is_wrong_is_told_before_a_node_is_asked),

@@ -175,7 +175,7 @@ FAKE void fake_origin_ended(void *user, uint64_t origin)
 
 /* It gives no shared memory. */
 static const struct cluster_clients_hooks fake_hooks = {
-    fake_resolve, fake_call, fake_cancel, fake_origin_ended, NULL, NULL, NULL, NULL};
+    fake_resolve, fake_call, fake_cancel, fake_origin_ended, NULL, NULL, NULL, NULL, NULL};
 
 FAKE void fake_answer_late(struct fake_node *node, bool all)
 {

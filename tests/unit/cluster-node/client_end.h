@@ -162,7 +162,7 @@ HERE void on_respond(void *user, uint64_t request, uint8_t type, const struct cl
 }
 
 static const struct cluster_clients_hooks node_hooks = {
-    on_resolve, on_call, on_cancel, on_origin_ended, on_share, on_unshare, on_respond, NULL};
+    on_resolve, on_call, on_cancel, on_origin_ended, on_share, on_unshare, on_respond, NULL, NULL};
 static const uint8_t uuid[CLUSTER_BODY_UUID] = "0123456789abcde";
 
 HERE int set_up(void **state)
