@@ -2,30 +2,7 @@
 #include <poll.h>
 
 #include "tests/support/pause.h"
-#include "tests/unit/bus/region_stage.h"
-
-#define CELLS 8
-
-static struct rapahub_region *region;
-static struct rapahub_producer *producer;
-static struct rapahub_consumer *consumer;
-
-static int set_up(void **state)
-{
-    (void)state;
-    region = stage_create(NULL, RAPAHUB_REGION_MPSC, RAPAHUB_REGION_HARDENED, CELLS);
-    producer = stage_producer(region);
-    consumer = stage_consumer(region);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    rapahub_producer_close(producer);
-    rapahub_consumer_close(consumer);
-    return rapahub_region_close(region);
-}
+#include "tests/unit/bus/queue_stage.h"
 
 /* r[verify region.ack] */
 static void messages_that_were_shown_and_not_done_come_again(void **state)

@@ -1,30 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Producers that die, or stop, between their claim and their publication. */
 #include "hub/bus/reap.h"
-#include "tests/unit/bus/region_stage.h"
-
-#define CELLS 8
-
-static struct rapahub_region *region;
-static struct rapahub_producer *producer;
-static struct rapahub_consumer *consumer;
-
-static int set_up(void **state)
-{
-    (void)state;
-    region = stage_create(NULL, RAPAHUB_REGION_MPSC, RAPAHUB_REGION_HARDENED, CELLS);
-    producer = stage_producer(region);
-    consumer = stage_consumer(region);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    rapahub_producer_close(producer);
-    rapahub_consumer_close(consumer);
-    return rapahub_region_close(region);
-}
+#include "tests/unit/bus/queue_stage.h"
 
 static pid_t claim_in_process(void)
 {
