@@ -20,6 +20,7 @@ enum watcher_state { WATCHER_RESTS, WATCHER_WATCHES, WATCHER_ENDS };
 struct hub_watcher {
     const struct rapahub_region *region;
     struct hub_ring_view view;
+    bool many;            /* positions of the ring are claimed */
     struct hub_a32 state; /* enum watcher_state; the thread rests on it */
     struct hub_a64 head;  /* the position that it watches */
     int fd;
@@ -38,8 +39,7 @@ static void tell(const struct hub_watcher *watcher)
 
 static bool is_claimed(const struct hub_watcher *watcher, uint64_t head)
 {
-    return watcher->region->shape.kind == HUB_REGION_MPSC &&
-           hub_observe64(&watcher->view.ring->tail) > head;
+    return watcher->many && hub_observe64(&watcher->view.ring->tail) > head;
 }
 
 /* There is a message, or the consumer has to take back what a dead producer left. */
@@ -82,16 +82,17 @@ static void *run(void *user)
     return NULL;
 }
 
-int hub_watcher_start(const struct rapahub_region *region, uint64_t head, struct hub_watcher **out)
+int hub_watcher_start(const struct hub_ring_reader *reader, struct hub_watcher **out)
 {
     struct hub_watcher *watcher = calloc(1, sizeof *watcher);
     int r;
 
     if (!watcher)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the watcher of a region");
-    watcher->region = region;
-    watcher->view = region->view;
-    watcher->head.word = head;
+    watcher->region = reader->producer.region;
+    watcher->view = reader->view;
+    watcher->many = reader->many;
+    watcher->head.word = reader->head;
     watcher->state.word = WATCHER_WATCHES;
     watcher->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     r = watcher->fd < 0 ? -errno : hub_thread_start(&watcher->thread, run, watcher);

@@ -7,12 +7,12 @@
 #ifndef HUB_BUS_WATCHER_H
 #define HUB_BUS_WATCHER_H
 
-#include "hub/bus/region.h"
+#include "hub/bus/ring_reader.h"
 
 struct hub_watcher;
 
-/* Starts one, armed for `head`. */
-int hub_watcher_start(const struct rapahub_region *region, uint64_t head, struct hub_watcher **out);
+/* Starts one, armed for the head of a reader. */
+int hub_watcher_start(const struct hub_ring_reader *reader, struct hub_watcher **out);
 void hub_watcher_stop(struct hub_watcher *watcher); /* NULL is allowed */
 int hub_watcher_fd(const struct hub_watcher *watcher);
 
