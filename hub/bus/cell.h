@@ -13,6 +13,8 @@ enum hub_cell_tag { HUB_CELL_FREE, HUB_CELL_PUBLISHED = 2, HUB_CELL_POISONED = 3
 
 #define HUB_CELL_POSITION_MAX ((UINT64_C(1) << 56) - (UINT64_C(1) << 32))
 #define HUB_CELL_OVERHEAD     16 /* bytes of a cell before its payload */
+#define HUB_CELL_SOURCE       8  /* bytes of a payload in a queue that name its source position */
+#define HUB_CELL_ROUTED       8u /* flag of such a cell */
 
 static inline uint64_t hub_cell_word(uint64_t position, enum hub_cell_tag tag)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* consumer: the public handle: role, wait, take back what a dead producer left, try again. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,21 +18,53 @@ struct rapahub_consumer {
     struct hub_watcher *watcher;
 };
 
-static int begin(struct rapahub_consumer *consumer, struct rapahub_region *region)
+static void aim(struct hub_ring_reader *reader, struct rapahub_region *region, uint32_t index)
+{
+    const struct hub_region_shape *shape = &region->shape;
+    bool fanout = shape->kind == HUB_REGION_FANOUT;
+
+    reader->view =
+        fanout ? hub_region_queue_view(region->mapping.data, shape, index) : region->view;
+    reader->many = !fanout && hub_region_shape_claims(shape);
+    reader->producer = (struct hub_role_counterpart){
+        region, fanout ? HUB_LEASE_ROUTER : HUB_LEASE_PRODUCER, false};
+}
+
+static int begin(struct rapahub_consumer *consumer, struct rapahub_region *region, uint32_t index)
 {
     struct hub_ring_reader *reader = &consumer->reader;
-    int r;
+    int r = hub_role_take(region, HUB_LEASE_CONSUMER, index, &consumer->role);
 
-    reader->view = region->view;
-    reader->many = region->shape.kind == HUB_REGION_MPSC;
-    reader->producer = (struct hub_role_counterpart){region, HUB_LEASE_PRODUCER, false};
-    r = hub_role_take(region, HUB_LEASE_CONSUMER, &consumer->role);
+    aim(reader, region, index);
     if (r < 0)
         return r;
     r = hub_ring_reader_begin(reader);
     if (r < 0)
         hub_role_drop(&consumer->role);
     return r;
+}
+
+/* The first consumer whose role is free. */
+static int begin_any(struct rapahub_consumer *consumer, struct rapahub_region *region)
+{
+    uint32_t count = region->shape.fanout.consumers;
+    int r = begin(consumer, region, 0);
+
+    for (uint32_t i = 1; i < count && r == RAPAHUB_EROLETAKEN; i++)
+        r = begin(consumer, region, i);
+    return r;
+}
+
+/* r[impl region.again] */
+static int check_index(const struct rapahub_region *region, uint32_t index)
+{
+    uint32_t count = region->shape.fanout.consumers ? region->shape.fanout.consumers : 1;
+
+    return index < count || index == RAPAHUB_CONSUMER_ANY
+               ? 0
+               : rapahub_fail(RAPAHUB_EINVAL, "region.again",
+                              "the region has no consumer %" PRIu32 ": it has %" PRIu32, index,
+                              count);
 }
 
 static bool is_zero(const struct rapahub_consumer_options *options)
@@ -48,14 +81,18 @@ int rapahub_consumer_open(struct rapahub_region *region,
                           struct rapahub_consumer **out)
 {
     struct rapahub_consumer *consumer;
-    int r;
+    uint32_t index = options ? options->index : 0;
+    int r = check_index(region, index);
 
-    if (!is_zero(options))
-        return rapahub_fail(RAPAHUB_EINVAL, "", "reserved options of a consumer must be 0");
+    if (r == 0 && !is_zero(options))
+        r = rapahub_fail(RAPAHUB_EINVAL, "", "reserved options of a consumer must be 0");
+    if (r < 0)
+        return r;
     consumer = calloc(1, sizeof *consumer);
     if (!consumer)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a consumer");
-    r = begin(consumer, region);
+    r = index == RAPAHUB_CONSUMER_ANY ? begin_any(consumer, region)
+                                      : begin(consumer, region, index);
     if (r < 0) {
         free(consumer);
         return r;
@@ -148,6 +185,11 @@ int rapahub_consumer_done(struct rapahub_consumer *consumer, size_t count)
     while (count-- > 0)
         hub_ring_reader_take(&consumer->reader);
     return 0;
+}
+
+uint32_t rapahub_consumer_index(const struct rapahub_consumer *consumer)
+{
+    return consumer->role.index;
 }
 
 void rapahub_consumer_blocked(const struct rapahub_consumer *consumer,

@@ -7,6 +7,7 @@
 
 #include "hub/base/lock.h"
 #include "hub/bus/blocker.h"
+#include "hub/bus/fanout_diagnosis.h"
 #include "hub/bus/region.h"
 #include "hub/bus/region_check.h"
 #include "hub/bus/region_lease.h"
@@ -53,6 +54,8 @@ static void report_header(const struct hub_region_found *found, struct rapahub_r
     out->cell_bytes = shape->cell_bytes;
     out->cells = shape->cell_count;
     out->leases = shape->lease_count;
+    out->message_max =
+        shape->cell_bytes > HUB_REGION_CELL_MIN - 1 ? hub_region_shape_message_max(shape) : 0;
 }
 
 /* Positions are read from the cells, which are exact; a ring that others use moves meanwhile. */
@@ -65,7 +68,7 @@ static int report_positions(const struct rapahub_region *region, struct rapahub_
     out->tail = hub_observe64(&view->ring->tail);
     if (region->shape.cell_count <= SCAN_MAX)
         r = hub_resume_head(view, &out->head);
-    if (r == 0 && region->shape.kind == HUB_REGION_SPSC && region->shape.cell_count <= SCAN_MAX)
+    if (r == 0 && !hub_region_shape_claims(&region->shape) && region->shape.cell_count <= SCAN_MAX)
         r = hub_resume_tail(view, &out->tail);
     if (out->tail < out->head)
         out->tail = out->head;
@@ -74,7 +77,7 @@ static int report_positions(const struct rapahub_region *region, struct rapahub_
                          "its tail %" PRIu64 " is too far from its head %" PRIu64, out->tail,
                          out->head);
     out->stuck =
-        r == 0 && region->shape.kind == HUB_REGION_MPSC && out->tail > out->head &&
+        r == 0 && hub_region_shape_claims(&region->shape) && out->tail > out->head &&
         hub_observe64(&hub_ring_view_cell(view, out->head)->state) == hub_cell_free(out->head);
     return r;
 }
@@ -106,6 +109,8 @@ static int report_body(struct rapahub_region *region, struct rapahub_region_repo
     out->producer = has_role(region, HUB_LEASE_PRODUCER, HUB_REGION_LOCK_PRODUCER);
     out->consumer = has_role(region, HUB_LEASE_CONSUMER, HUB_REGION_LOCK_CONSUMER);
     r = report_positions(region, out);
+    if (r == 0 && region->shape.kind == HUB_REGION_FANOUT)
+        r = hub_fanout_diagnosis_report(region, SCAN_MAX, out);
     if (out->stuck)
         hub_blocker_find(region, out->head, &out->blocker);
     return r;
@@ -165,6 +170,8 @@ static void set_action(struct rapahub_region_report *report, const char *name)
         set_stuck_action(report, name);
         return;
     }
+    if (report->verdict == 0 && hub_fanout_diagnosis_action(report, name))
+        return;
     if (report->verdict < 0)
         text = action_for_verdict(report);
     else if (report->tail - report->head >= report->cells)
@@ -196,6 +203,35 @@ int rapahub_region_inspect(const char *name, bool foreign, struct rapahub_region
     return 0;
 }
 
+static enum rapahub_region_role role_of(uint64_t owner)
+{
+    uint32_t role = hub_region_lease_role(owner);
+
+    return role <= HUB_LEASE_ROUTER ? (enum rapahub_region_role)role : RAPAHUB_REGION_ROLE_NONE;
+}
+
+int rapahub_region_queues(const char *name, bool foreign,
+                          int (*visit)(void *user, const struct rapahub_region_queue *queue),
+                          void *user)
+{
+    struct rapahub_region region;
+    struct hub_region_found found;
+    struct rapahub_region_queue queue;
+    int r = look(name, foreign, &region);
+
+    if (r < 0)
+        return r;
+    r = hub_region_check(region.mapping.data, region.mapping.size, 0, &found);
+    region.shape = found.shape;
+    for (uint32_t i = 0; r == 0 && i < region.shape.fanout.consumers; i++) {
+        r = hub_fanout_diagnosis_queue(&region, i, SCAN_MAX, &queue);
+        if (r == 0)
+            r = visit(user, &queue);
+    }
+    hub_mapping_fini(&region.mapping);
+    return r;
+}
+
 int rapahub_region_leases(const char *name, bool foreign,
                           int (*visit)(void *user, const struct rapahub_region_participant *who),
                           void *user)
@@ -213,8 +249,7 @@ int rapahub_region_leases(const char *name, bool foreign,
         uint64_t owner = hub_observe64(&lease->owner);
         struct rapahub_region_participant who = {.lease = i,
                                                  .pid = hub_region_lease_pid(owner),
-                                                 .producer = hub_region_lease_role(owner) ==
-                                                             HUB_LEASE_PRODUCER,
+                                                 .role = role_of(owner),
                                                  .since_ns = hub_load_relaxed64(&lease->since_ns)};
         struct hub_dead dead;
 

@@ -26,8 +26,9 @@
 #define HUB_REGION_LEASES_MAX   1024
 #define HUB_REGION_BATCH_MAX    256 /* pops after which a consumer stores its head */
 #define HUB_REGION_CLAIM_MAX    32  /* positions that an intent covers */
+#define HUB_REGION_QUEUES_MAX   64  /* consumers of a region of kind FANOUT */
 
-enum hub_region_kind { HUB_REGION_SPSC = 1, HUB_REGION_MPSC = 2 };
+enum hub_region_kind { HUB_REGION_SPSC = 1, HUB_REGION_MPSC = 2, HUB_REGION_FANOUT = 3 };
 
 /* The values of `initialized`. */
 enum hub_region_init {
@@ -41,10 +42,13 @@ enum hub_region_init {
 #define HUB_CAP_LEASES      (UINT64_C(1) << 0)  /* each claim is covered by a lease */
 #define HUB_CAP_POISON      (UINT64_C(1) << 1)  /* cells may be poisoned */
 #define HUB_CAP_WAKE_FUTEX  (UINT64_C(1) << 2)  /* flags and futex words */
+#define HUB_CAP_CREDITS     (UINT64_C(1) << 3)  /* the router keeps to credit_max */
 #define HUB_CAP_BATCH_CLAIM (UINT64_C(1) << 6)  /* intents have a count */
+#define HUB_CAP_IDEMPOTENT  (UINT64_C(1) << 7)  /* cells of queues name their source position */
 #define HUB_CAP_WAKE_ASYM   (UINT64_C(1) << 10) /* each participant has joined membarrier */
-#define HUB_CAPS_KNOWN \
-    (HUB_CAP_LEASES | HUB_CAP_POISON | HUB_CAP_WAKE_FUTEX | HUB_CAP_BATCH_CLAIM | HUB_CAP_WAKE_ASYM)
+#define HUB_CAPS_KNOWN                                                        \
+    (HUB_CAP_LEASES | HUB_CAP_POISON | HUB_CAP_WAKE_FUTEX | HUB_CAP_CREDITS | \
+     HUB_CAP_BATCH_CLAIM | HUB_CAP_IDEMPOTENT | HUB_CAP_WAKE_ASYM)
 
 struct hub_region_header {
     struct hub_a64 magic;
@@ -85,7 +89,7 @@ struct hub_region_lease {
 };
 
 enum hub_lease_state { HUB_LEASE_FREE, HUB_LEASE_GRANTING, HUB_LEASE_HELD, HUB_LEASE_REAPING };
-enum hub_lease_role { HUB_LEASE_PRODUCER = 1, HUB_LEASE_CONSUMER = 2 };
+enum hub_lease_role { HUB_LEASE_PRODUCER = 1, HUB_LEASE_CONSUMER = 2, HUB_LEASE_ROUTER = 3 };
 
 /* The payload runs on, over the whole cell. */
 struct hub_region_cell {
@@ -108,6 +112,36 @@ struct hub_region_ring {
     _Alignas(128) struct hub_a32 not_full_seq;
     struct hub_a32 not_full_flag;
 };
+
+/* The body of kind FANOUT: a source ring, whose messages a router puts into a queue for each
+ * consumer. Queue i + 1 follows queue i; cells follow their ring. */
+struct hub_region_fanout {
+    _Alignas(128) uint32_t mode; /* enum hub_fanout_mode */
+    uint32_t credit_policy;      /* enum hub_fanout_credit */
+    uint32_t consumer_count, consumers_off, src_ring_off, reserved;
+    uint64_t detach_after_ns;
+    _Alignas(128) struct hub_a32 router_lease; /* + 1; 0: none */
+    struct hub_a32 router_epoch;               /* routers so far */
+    struct hub_a64 routed, dropped;
+    _Alignas(128) struct hub_a32 credit_seq; /* where a router that is held up sleeps */
+    struct hub_a32 credit_flag;
+};
+
+enum hub_fanout_mode { HUB_FANOUT_BROADCAST, HUB_FANOUT_WORK };
+enum hub_fanout_credit { HUB_FANOUT_DROP, HUB_FANOUT_PARK, HUB_FANOUT_DETACH };
+
+struct hub_region_consumer {
+    _Alignas(128) struct hub_a32 flags; /* HUB_CONSUMER_... */
+    uint32_t ring_off, credit_max, on_death;
+    struct hub_a32 lease;              /* + 1; 0: none */
+    struct hub_a32 opened;             /* how often */
+    struct hub_a64 dropped, delivered; /* by the router */
+    uint8_t reserved[88];
+};
+
+#define HUB_CONSUMER_SUBSCRIBED 1u /* opened, and not closed since; a death does not change it */
+#define HUB_CONSUMER_DETACHED   2u /* by the operator */
+#define HUB_CONSUMER_SUSPENDED  4u /* proven dead: not waited for */
 
 #define HUB_REGION_AT(type, member, offset) \
     static_assert(offsetof(struct type, member) == (offset), #type "." #member)
@@ -139,6 +173,17 @@ HUB_REGION_AT(hub_region_ring, consumer_lease, 136);
 HUB_REGION_AT(hub_region_ring, head_batch, 140);
 HUB_REGION_AT(hub_region_ring, not_empty_seq, 256);
 HUB_REGION_AT(hub_region_ring, not_full_seq, 384);
+HUB_REGION_AT(hub_region_fanout, consumer_count, 8);
+HUB_REGION_AT(hub_region_fanout, detach_after_ns, 24);
+HUB_REGION_AT(hub_region_fanout, router_lease, 128);
+HUB_REGION_AT(hub_region_fanout, routed, 136);
+HUB_REGION_AT(hub_region_fanout, credit_seq, 256);
+HUB_REGION_AT(hub_region_consumer, lease, 16);
+HUB_REGION_AT(hub_region_consumer, opened, 20);
+HUB_REGION_AT(hub_region_consumer, dropped, 24);
+HUB_REGION_AT(hub_region_consumer, delivered, 32);
+static_assert(sizeof(struct hub_region_fanout) == 384, "fanout");
+static_assert(sizeof(struct hub_region_consumer) == 128, "consumer");
 static_assert(sizeof(struct hub_region_header) == HUB_REGION_HEADER_BYTES, "header");
 static_assert(sizeof(struct hub_region_lease) == 128, "lease");
 static_assert(sizeof(struct hub_region_cell) == HUB_REGION_CELL_MIN, "cell");

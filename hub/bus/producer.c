@@ -18,7 +18,8 @@
 struct rapahub_producer {
     struct hub_ring_view view;
     struct hub_role role;
-    struct hub_role_counterpart consumer;
+    struct hub_role_counterpart consumer; /* or the router of FANOUT */
+    uint32_t message_max;
     struct hub_a64 *intent; /* in its lease; NULL: no leases, or no other producer */
     enum rapahub_on_full on_full;
     bool single; /* the region is SPSC */
@@ -52,8 +53,11 @@ static int begin(struct rapahub_producer *producer, struct rapahub_region *regio
     producer->view = region->view;
     producer->single = region->shape.kind == HUB_REGION_SPSC;
     producer->spins = true;
+    producer->message_max = hub_region_shape_message_max(&region->shape);
     producer->consumer = (struct hub_role_counterpart){region, HUB_LEASE_CONSUMER, false};
-    r = hub_role_take(region, HUB_LEASE_PRODUCER, &producer->role);
+    if (region->shape.kind == HUB_REGION_FANOUT)
+        producer->consumer.role = HUB_LEASE_ROUTER;
+    r = hub_role_take(region, HUB_LEASE_PRODUCER, 0, &producer->role);
     if (r < 0)
         return r;
     if (!producer->single && producer->role.lease != HUB_LEASE_NONE)
@@ -112,7 +116,8 @@ static int look_at_consumer(void *user)
 
     return hub_role_counterpart_died(&producer->consumer)
                ? rapahub_fail(RAPAHUB_EPEERDEAD, "region.peer.dead",
-                              "the region is full, and its consumer is dead")
+                              "the region is full, and its %s is dead",
+                              producer->consumer.role == HUB_LEASE_ROUTER ? "router" : "consumer")
                : 0;
 }
 
@@ -177,10 +182,10 @@ int rapahub_producer_push(struct rapahub_producer *producer, const void *data, s
     const struct rapahub_message message = {.data = data, .size = size};
     int r;
 
-    if (size > producer->view.cell_bytes - HUB_CELL_OVERHEAD)
+    if (size > producer->message_max)
         return rapahub_fail(RAPAHUB_EMSGSIZE, "region.cell",
                             "a message of %zu bytes: a cell of the region has room for %u", size,
-                            producer->view.cell_bytes - HUB_CELL_OVERHEAD);
+                            producer->message_max);
     r = try_push(producer, data, size);
     if (r == RAPAHUB_EFULL && producer->on_full == RAPAHUB_ON_FULL_DROP) {
         producer->dropped++;

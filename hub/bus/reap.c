@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/bus/reap.h"
 
+#include "hub/bus/fanout.h"
+
 static uint64_t with_state(uint64_t owner, enum hub_lease_state state)
 {
     return (owner & ~UINT64_C(0xFF)) | (uint64_t)state;
@@ -40,7 +42,7 @@ static bool reap_cells(const struct rapahub_region *region, const struct hub_dea
     struct hub_intent intent = hub_region_lease_intent(hub_region_lease_at(region, dead->lease));
     bool done = true;
 
-    if (region->shape.kind != HUB_REGION_MPSC || !region->view.poison)
+    if (!hub_region_shape_claims(&region->shape) || !region->view.poison)
         return true;
     for (uint32_t i = 0; i < intent.count; i++)
         done &= poison(region, dead->lease, intent.first + i);
@@ -53,6 +55,8 @@ static void reap_roles(const struct rapahub_region *region, const struct hub_dea
 
     (void)hub_claim(&ring->producer_lease, dead->lease + 1, 0);
     (void)hub_claim(&ring->consumer_lease, dead->lease + 1, 0);
+    if (region->shape.kind == HUB_REGION_FANOUT)
+        hub_fanout_forget(region, dead->lease);
     hub_sleep_wake_all(&region->view.not_empty);
     hub_sleep_wake_all(&region->view.not_full);
 }

@@ -58,21 +58,44 @@ struct hub_region_lease *hub_region_lease_at(const struct rapahub_region *region
     return (struct hub_region_lease *)(void *)first + index;
 }
 
-struct hub_ring_view hub_region_view(uint8_t *data, const struct hub_region_shape *shape)
+static struct hub_ring_view view_at(uint8_t *data, const struct hub_region_shape *shape,
+                                    uint32_t ring_off, uint32_t cells_off)
 {
-    struct hub_region_ring *ring = (void *)(data + shape->body_off);
+    struct hub_region_ring *ring = (void *)(data + ring_off);
     bool futex = hub_region_shape_has(shape, HUB_CAP_WAKE_FUTEX);
     bool light = hub_region_shape_has(shape, HUB_CAP_WAKE_ASYM);
 
     return (struct hub_ring_view){
         .ring = ring,
-        .cells = data + shape->cells_off,
+        .cells = data + cells_off,
         .mask = shape->cell_count - 1,
         .cell_bytes = shape->cell_bytes,
         .head_batch = shape->head_batch,
-        .poison = hub_region_shape_has(shape, HUB_CAP_POISON),
         .not_empty = {&ring->not_empty_seq, &ring->not_empty_flag, futex, light},
         .not_full = {&ring->not_full_seq, &ring->not_full_flag, futex, light}};
+}
+
+struct hub_ring_view hub_region_view(uint8_t *data, const struct hub_region_shape *shape)
+{
+    struct hub_ring_view view = view_at(data, shape, shape->ring_off, shape->cells_off);
+
+    view.poison = hub_region_shape_has(shape, HUB_CAP_POISON);
+    return view;
+}
+
+struct hub_ring_view hub_region_queue_view(uint8_t *data, const struct hub_region_shape *shape,
+                                           uint32_t index)
+{
+    struct hub_region_fanout *fanout = (void *)(data + shape->body_off);
+    uint64_t queue = hub_fanout_shape_queue_bytes(shape->cell_count, shape->cell_bytes);
+    uint32_t at = (uint32_t)(shape->fanout.queues_off + index * queue);
+    struct hub_ring_view view =
+        view_at(data, shape, at, at + (uint32_t)sizeof(struct hub_region_ring));
+
+    view.routed = hub_region_shape_has(shape, HUB_CAP_IDEMPOTENT);
+    view.not_full.seq = &fanout->credit_seq;
+    view.not_full.flag = &fanout->credit_flag;
+    return view;
 }
 
 int hub_region_explain_init(int fd, uint32_t initialized, int r)

@@ -25,19 +25,21 @@
 #define HUB_REGION_LOCK_INIT     (HUB_REGION_LOCKS + 0)
 #define HUB_REGION_LOCK_ATTACH   (HUB_REGION_LOCKS + 1)
 #define HUB_REGION_LOCK_TABLE    (HUB_REGION_LOCKS + 2)
-#define HUB_REGION_LOCK_CONSUMER (HUB_REGION_LOCKS + 64)
+#define HUB_REGION_LOCK_ROUTER   (HUB_REGION_LOCKS + 3)
+#define HUB_REGION_LOCK_CONSUMER (HUB_REGION_LOCKS + 64) /* + its index */
 #define HUB_REGION_LOCK_PRODUCER (HUB_REGION_LOCKS + 320)
 #define HUB_REGION_LOCK_LEASE    (HUB_REGION_LOCKS + 1024)
 
 #define HUB_REGION_FOLDER "/dev/shm"
 
-/* The ring of a region, by private numbers. */
+/* A ring of a region, by private numbers. */
 struct hub_ring_view {
     struct hub_region_ring *ring;
     uint8_t *cells;
     uint32_t mask, cell_bytes;
     uint32_t head_batch;
     bool poison; /* cells may be poisoned */
+    bool routed; /* payloads begin with their source position + 1 */
     struct hub_sleep not_empty, not_full;
 };
 
@@ -56,7 +58,8 @@ struct rapahub_region {
     uint64_t wait_ns;
     struct hub_mutex mutex; /* guards the rest; never held during a wait */
     uint32_t handles GUARDED_BY(mutex);
-    bool table GUARDED_BY(mutex), producer GUARDED_BY(mutex), consumer GUARDED_BY(mutex);
+    bool table GUARDED_BY(mutex);
+    uint64_t roles[2] GUARDED_BY(mutex);               /* bits of roles that are held here */
     struct hub_a64 leases[HUB_REGION_LEASES_MAX / 64]; /* changed under the mutex */
 };
 
@@ -86,6 +89,10 @@ int hub_region_explain_init(int fd, uint32_t initialized, int r);
 
 /* Makes the view of a ring from a shape that was checked. */
 struct hub_ring_view hub_region_view(uint8_t *data, const struct hub_region_shape *shape);
+
+/* The same for the queue of a consumer of FANOUT: its router waits for room in any of them. */
+struct hub_ring_view hub_region_queue_view(uint8_t *data, const struct hub_region_shape *shape,
+                                           uint32_t index);
 
 struct hub_region_lease *hub_region_lease_at(const struct rapahub_region *region, uint32_t index);
 struct hub_region_header *hub_region_header(const struct rapahub_region *region);

@@ -80,7 +80,7 @@ static int check_kind(const struct hub_region_header *h, uint32_t kind)
 {
     uint32_t is = KIND(h->flags);
 
-    if (is != h->flags || (is != HUB_REGION_SPSC && is != HUB_REGION_MPSC))
+    if (is != h->flags || is < HUB_REGION_SPSC || is > HUB_REGION_FANOUT)
         return rapahub_fail(RAPAHUB_EBADKIND, "region.kind",
                             "its kind is %" PRIu32 ", which is not known here", h->flags);
     if (kind != 0 && kind != is)
@@ -95,13 +95,15 @@ static int check_caps(const struct hub_region_header *h)
     uint64_t unknown = h->caps_required & ~HUB_CAPS_KNOWN;
     uint64_t all = h->caps_required | h->caps_optional;
     uint64_t with_leases = HUB_CAP_POISON | HUB_CAP_BATCH_CLAIM;
+    uint64_t of_fanout = HUB_CAP_CREDITS | HUB_CAP_IDEMPOTENT;
 
     if (unknown)
         return rapahub_fail(RAPAHUB_ECAPS, "region.caps",
                             "it needs capabilities %" PRIx64 ", not known here", unknown);
-    if (h->caps_optional & (HUB_CAP_LEASES | with_leases | HUB_CAP_WAKE_ASYM))
+    if (h->caps_optional & (HUB_CAP_LEASES | with_leases | HUB_CAP_IDEMPOTENT | HUB_CAP_WAKE_ASYM))
         return rapahub_fail(RAPAHUB_ECAPS, "region.caps", "leases and their like are no options");
     if (((h->caps_required & with_leases) && !(h->caps_required & HUB_CAP_LEASES)) ||
+        ((all & of_fanout) && KIND(h->flags) != HUB_REGION_FANOUT) ||
         ((h->caps_required & HUB_CAP_WAKE_ASYM) && !(all & HUB_CAP_WAKE_FUTEX)))
         return rapahub_fail(RAPAHUB_ECAPS, "region.caps",
                             "its capabilities %" PRIx64 " do not fit together", h->caps_required);
@@ -127,36 +129,89 @@ static int check_length(const struct copy *copy)
 
 static void take_header(const struct hub_region_header *h, struct hub_region_found *out)
 {
-    out->shape = (struct hub_region_shape){
-        .kind = KIND(h->flags) == HUB_REGION_MPSC ? HUB_REGION_MPSC : HUB_REGION_SPSC,
-        .caps_required = h->caps_required,
-        .caps_optional = h->caps_optional,
-        .cell_bytes = h->cell_bytes,
-        .cell_count = h->cell_count,
-        .lease_off = h->lease_off,
-        .lease_count = h->lease_count,
-        .body_off = h->body_off,
-        .layout_bytes = h->layout_bytes};
+    out->shape = (struct hub_region_shape){.kind = (enum hub_region_kind)KIND(h->flags),
+                                           .caps_required = h->caps_required,
+                                           .caps_optional = h->caps_optional,
+                                           .cell_bytes = h->cell_bytes,
+                                           .cell_count = h->cell_count,
+                                           .lease_off = h->lease_off,
+                                           .lease_count = h->lease_count,
+                                           .body_off = h->body_off,
+                                           .ring_off = h->body_off,
+                                           .layout_bytes = h->layout_bytes};
 }
 
-/* The ring lies inside; its own numbers are copied once, and checked. */
-static bool take_ring(const uint8_t *data, struct hub_region_found *out)
+static bool is_inside(const struct hub_region_shape *shape, uint32_t at, size_t size)
 {
-    struct hub_region_shape *shape = &out->shape;
+    return at % 128 == 0 && at <= shape->layout_bytes && shape->layout_bytes - at >= size;
+}
+
+struct ring_copy {
     union {
         struct hub_region_ring ring;
         uint64_t words[sizeof(struct hub_region_ring) / 8];
-    } copy;
+    };
+};
 
-    if (shape->body_off % 128 != 0 || shape->body_off > shape->layout_bytes ||
-        shape->layout_bytes - shape->body_off < sizeof copy.ring)
+/* A ring that lies inside: its numbers are copied once, and its size is that of the shape. */
+static bool copy_ring(const uint8_t *data, uint32_t at, const struct hub_region_shape *shape,
+                      struct ring_copy *out)
+{
+    hub_copy_in(out->words, (const void *)(data + at), sizeof out->words / sizeof *out->words);
+    return out->ring.mask + 1 == shape->cell_count;
+}
+
+/* The places of the body, before the consumers are known. */
+static bool take_fanout(const uint8_t *data, struct hub_region_shape *shape)
+{
+    const struct hub_fanout_shape *fanout = &shape->fanout;
+    uint64_t queue = hub_fanout_shape_queue_bytes(shape->cell_count, shape->cell_bytes);
+
+    return is_inside(shape, shape->body_off, sizeof(struct hub_region_fanout)) &&
+           hub_fanout_shape_read(data + shape->body_off, shape->cell_count, &shape->fanout,
+                                 &shape->ring_off) &&
+           is_inside(shape, fanout->consumers_off,
+                     fanout->consumers * sizeof(struct hub_region_consumer)) &&
+           hub_fanout_shape_read_consumers(data, shape->cell_count, queue, &shape->fanout);
+}
+
+/* The queues lie inside, which was checked. */
+static bool queues_hold(const uint8_t *data, const struct hub_region_shape *shape)
+{
+    uint64_t queue = hub_fanout_shape_queue_bytes(shape->cell_count, shape->cell_bytes);
+    struct ring_copy copy;
+
+    for (uint32_t i = 0; i < shape->fanout.consumers; i++) {
+        uint32_t at = (uint32_t)(shape->fanout.queues_off + i * queue);
+
+        if (!copy_ring(data, at, shape, &copy) || copy.ring.kind != HUB_REGION_SPSC ||
+            copy.ring.cells_off != at + sizeof(struct hub_region_ring) ||
+            copy.ring.head_batch != shape->head_batch)
+            return false;
+    }
+    return true;
+}
+
+static bool take_ring(const uint8_t *data, struct hub_region_shape *shape)
+{
+    uint32_t kind = hub_region_shape_claims(shape) ? HUB_REGION_MPSC : HUB_REGION_SPSC;
+    struct ring_copy copy;
+
+    if (!is_inside(shape, shape->ring_off, sizeof(struct hub_region_ring)) ||
+        !copy_ring(data, shape->ring_off, shape, &copy))
         return false;
-    hub_copy_in(copy.words, (const void *)(data + shape->body_off),
-                sizeof copy.words / sizeof *copy.words);
     shape->cells_off = copy.ring.cells_off;
     shape->head_batch = copy.ring.head_batch;
-    return copy.ring.kind == (uint32_t)shape->kind && copy.ring.mask + 1 == shape->cell_count &&
-           hub_region_shape_holds(shape);
+    return copy.ring.kind == kind && hub_region_shape_holds(shape);
+}
+
+static bool take_body(const uint8_t *data, struct hub_region_found *out)
+{
+    struct hub_region_shape *shape = &out->shape;
+
+    if (shape->kind == HUB_REGION_FANOUT && !take_fanout(data, shape))
+        return false;
+    return take_ring(data, shape) && queues_hold(data, shape);
 }
 
 static int check_geometry(const struct copy *copy, const void *data, struct hub_region_found *out)
@@ -170,7 +225,7 @@ static int check_geometry(const struct copy *copy, const void *data, struct hub_
         return rapahub_fail(RAPAHUB_ECORRUPT, "region.geometry",
                             "the checksum of its header is wrong");
     take_header(h, out);
-    if (!take_ring(data, out))
+    if (!take_body(data, out))
         return rapahub_fail(RAPAHUB_ECORRUPT, "region.geometry",
                             "its parts do not fit into its %" PRIu64 " bytes", h->layout_bytes);
     return 0;

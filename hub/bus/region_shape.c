@@ -9,7 +9,7 @@
 #define LEASES     64
 #define HEAD_BATCH 32
 #define PART_ALIGN UINT64_C(128)
-#define PARTS      4
+#define PARTS      7
 
 struct part {
     uint64_t at, size;
@@ -42,8 +42,8 @@ static bool is_zero(const uint64_t *words, size_t count)
 static int check_options(const struct rapahub_region_options *o,
                          const struct hub_region_shape *shape)
 {
-    if (o->kind != RAPAHUB_REGION_SPSC && o->kind != RAPAHUB_REGION_MPSC)
-        return refuse("the kind of a region", (uint32_t)o->kind, "give one, SPSC or MPSC");
+    if (o->kind < RAPAHUB_REGION_SPSC || o->kind > RAPAHUB_REGION_FANOUT)
+        return refuse("the kind of a region", (uint32_t)o->kind, "give one, SPSC, MPSC or FANOUT");
     if (o->profile != RAPAHUB_REGION_V1 && o->profile != RAPAHUB_REGION_HARDENED)
         return refuse("the profile of a region", (uint32_t)o->profile, "V1 or HARDENED");
     if (shape->cell_bytes < HUB_REGION_CELL_MIN || shape->cell_bytes > HUB_REGION_CELL_MAX ||
@@ -69,12 +69,16 @@ static void set_caps(const struct rapahub_region_options *options, bool light_wa
 {
     if (options->profile == RAPAHUB_REGION_V1) {
         shape->caps_optional = HUB_CAP_WAKE_FUTEX;
+        if (options->credit_max > 0)
+            shape->caps_optional |= HUB_CAP_CREDITS;
         return;
     }
     shape->caps_required =
         HUB_CAP_LEASES | HUB_CAP_POISON | HUB_CAP_BATCH_CLAIM | HUB_CAP_WAKE_FUTEX;
     if (light_wakes)
         shape->caps_required |= HUB_CAP_WAKE_ASYM;
+    if (shape->kind == HUB_REGION_FANOUT)
+        shape->caps_required |= HUB_CAP_CREDITS | HUB_CAP_IDEMPOTENT;
     shape->lease_count = or_default(options->leases, LEASES);
 }
 
@@ -83,26 +87,51 @@ static uint64_t align(uint64_t offset)
     return (offset + PART_ALIGN - 1) & ~(PART_ALIGN - 1);
 }
 
+/* Places the body after the leases. */
+static void place(struct hub_region_shape *shape)
+{
+    struct hub_fanout_shape *fanout = &shape->fanout;
+    uint64_t cells = (uint64_t)shape->cell_count * shape->cell_bytes, end;
+
+    shape->lease_off = HUB_REGION_HEADER_BYTES;
+    end = shape->lease_off + (uint64_t)shape->lease_count * sizeof(struct hub_region_lease);
+    shape->body_off = (uint32_t)align(end);
+    shape->ring_off = shape->body_off;
+    if (shape->kind == HUB_REGION_FANOUT) {
+        fanout->consumers_off = shape->body_off + (uint32_t)sizeof(struct hub_region_fanout);
+        shape->ring_off = fanout->consumers_off +
+                          fanout->consumers * (uint32_t)sizeof(struct hub_region_consumer);
+    }
+    shape->cells_off = (uint32_t)align(shape->ring_off + sizeof(struct hub_region_ring));
+    shape->layout_bytes = shape->cells_off + cells;
+    if (shape->kind != HUB_REGION_FANOUT)
+        return;
+    end = align(shape->layout_bytes);
+    fanout->queues_off = (uint32_t)end;
+    shape->layout_bytes = end + fanout->consumers * hub_fanout_shape_queue_bytes(shape->cell_count,
+                                                                                 shape->cell_bytes);
+}
+
 int hub_region_shape_make(const struct rapahub_region_options *options, bool light_wakes,
                           struct hub_region_shape *out)
 {
-    uint64_t end;
     int r;
 
     memset(out, 0, sizeof *out);
-    out->kind = options->kind == RAPAHUB_REGION_MPSC ? HUB_REGION_MPSC : HUB_REGION_SPSC;
+    out->kind = (enum hub_region_kind)options->kind;
     out->cell_bytes = or_default(options->cell_bytes, CELL_BYTES);
     out->cell_count = or_default(options->cells, CELLS);
     out->head_batch = or_default(options->head_batch, HEAD_BATCH);
     r = check_options(options, out);
     if (r < 0)
         return r;
+    r = out->kind == HUB_REGION_FANOUT
+            ? hub_fanout_shape_make(options, out->cell_count, &out->fanout)
+            : hub_fanout_shape_refuse(options);
+    if (r < 0)
+        return r;
     set_caps(options, light_wakes, out);
-    out->lease_off = HUB_REGION_HEADER_BYTES;
-    end = out->lease_off + (uint64_t)out->lease_count * sizeof(struct hub_region_lease);
-    out->body_off = (uint32_t)align(end);
-    out->cells_off = (uint32_t)align(out->body_off + sizeof(struct hub_region_ring));
-    out->layout_bytes = out->cells_off + (uint64_t)out->cell_count * out->cell_bytes;
+    place(out);
     return out->layout_bytes < HUB_REGION_SIZE_MAX
                ? 0
                : rapahub_fail(RAPAHUB_EINVAL, "",
@@ -138,12 +167,20 @@ static bool numbers_hold(const struct hub_region_shape *s)
 
 bool hub_region_shape_holds(const struct hub_region_shape *s)
 {
+    const struct hub_fanout_shape *f = &s->fanout;
     const struct part parts[PARTS] = {
         {0, HUB_REGION_HEADER_BYTES},
         {s->lease_off, (uint64_t)s->lease_count * sizeof(struct hub_region_lease)},
-        {s->body_off, sizeof(struct hub_region_ring)},
-        {s->cells_off, (uint64_t)s->cell_count * s->cell_bytes}};
+        {s->ring_off, sizeof(struct hub_region_ring)},
+        {s->cells_off, (uint64_t)s->cell_count * s->cell_bytes},
+        {s->body_off, f->consumers > 0 ? sizeof(struct hub_region_fanout) : 0},
+        {f->consumers_off, (uint64_t)f->consumers * sizeof(struct hub_region_consumer)},
+        {f->queues_off, f->consumers * hub_fanout_shape_queue_bytes(s->cell_count, s->cell_bytes)}};
 
+    if (f->consumers == 0 && s->ring_off != s->body_off)
+        return false;
     return numbers_hold(s) && s->lease_off % PART_ALIGN == 0 && s->body_off % PART_ALIGN == 0 &&
-           s->cells_off % HUB_REGION_CELL_MIN == 0 && is_apart(parts, s->layout_bytes);
+           s->ring_off % PART_ALIGN == 0 && s->cells_off % HUB_REGION_CELL_MIN == 0 &&
+           f->consumers_off % PART_ALIGN == 0 && f->queues_off % PART_ALIGN == 0 &&
+           is_apart(parts, s->layout_bytes);
 }

@@ -9,6 +9,8 @@
 
 #include <rapahub/region.h>
 
+#include "hub/bus/cell.h"
+#include "hub/bus/fanout_shape.h"
 #include "hub/bus/layout.h"
 
 struct hub_region_shape {
@@ -16,15 +18,31 @@ struct hub_region_shape {
     uint64_t caps_required, caps_optional;
     uint32_t cell_bytes, cell_count;
     uint32_t lease_off, lease_count;
-    uint32_t body_off, cells_off;
+    uint32_t body_off;
+    uint32_t ring_off, cells_off; /* the ring that producers publish into */
     uint32_t head_batch;
     uint64_t layout_bytes;
+    struct hub_fanout_shape fanout;
 };
 
 /* Says whether a region with this shape has a capability. */
 static inline bool hub_region_shape_has(const struct hub_region_shape *shape, uint64_t cap)
 {
     return ((shape->caps_required | shape->caps_optional) & cap) != 0;
+}
+
+/* Says whether producers claim positions of the ring: there may be many. */
+static inline bool hub_region_shape_claims(const struct hub_region_shape *shape)
+{
+    return shape->kind != HUB_REGION_SPSC;
+}
+
+/* Returns the bytes of the longest message. r[impl region.message.max] */
+static inline uint32_t hub_region_shape_message_max(const struct hub_region_shape *shape)
+{
+    bool routed = hub_region_shape_has(shape, HUB_CAP_IDEMPOTENT);
+
+    return shape->cell_bytes - HUB_CELL_OVERHEAD - (routed ? HUB_CELL_SOURCE : 0);
 }
 
 /* Lays out a new region. `light_wakes`: the system has membarrier. -EINVAL says which option is

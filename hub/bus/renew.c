@@ -26,35 +26,102 @@ static struct hub_region_header *header_of(const struct hub_mapping *mapping)
     return (struct hub_region_header *)(void *)mapping->data;
 }
 
-/* Empties the body: every cell waits for its first position. The constants of the ring stay: a
- * process that dies in between leaves a region that can be made anew. */
-static void empty_body(const struct hub_mapping *mapping, const struct hub_region_shape *shape)
+static void empty_ring(const struct hub_ring_view *view)
 {
-    struct hub_ring_view view = hub_region_view(mapping->data, shape);
-    struct hub_region_ring *ring = view.ring;
+    struct hub_region_ring *ring = view->ring;
     struct hub_a32 *const words[] = {&ring->producer_lease, &ring->consumer_lease,
                                      &ring->not_empty_seq,  &ring->not_empty_flag,
                                      &ring->not_full_seq,   &ring->not_full_flag};
 
-    memset(mapping->data + shape->lease_off, 0,
-           (size_t)shape->lease_count * sizeof(struct hub_region_lease));
     hub_store_relaxed64(&ring->tail, 0);
     hub_store_relaxed64(&ring->head, 0);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         hub_store_relaxed(words[i], 0);
-    for (uint32_t i = 0; i < shape->cell_count; i++)
-        hub_store_relaxed64(&hub_ring_view_cell(&view, i)->state, hub_cell_free(i));
+    for (uint32_t i = 0; i <= view->mask; i++)
+        hub_store_relaxed64(&hub_ring_view_cell(view, i)->state, hub_cell_free(i));
+}
+
+static struct hub_region_consumer *consumer_at(const struct hub_mapping *mapping,
+                                               const struct hub_region_shape *shape, uint32_t index)
+{
+    return (struct hub_region_consumer *)(void *)(mapping->data + shape->fanout.consumers_off) +
+           index;
+}
+
+static void empty_fanout(const struct hub_mapping *mapping, const struct hub_region_shape *shape)
+{
+    struct hub_region_fanout *fanout = (void *)(mapping->data + shape->body_off);
+
+    hub_store_relaxed(&fanout->router_lease, 0);
+    hub_store_relaxed(&fanout->router_epoch, 0);
+    hub_store_relaxed64(&fanout->routed, 0);
+    hub_store_relaxed64(&fanout->dropped, 0);
+    hub_store_relaxed(&fanout->credit_seq, 0);
+    hub_store_relaxed(&fanout->credit_flag, 0);
+    for (uint32_t i = 0; i < shape->fanout.consumers; i++) {
+        struct hub_region_consumer *consumer = consumer_at(mapping, shape, i);
+        struct hub_ring_view view = hub_region_queue_view(mapping->data, shape, i);
+
+        hub_store_relaxed(&consumer->flags, 0);
+        hub_store_relaxed(&consumer->lease, 0);
+        hub_store_relaxed(&consumer->opened, 0);
+        hub_store_relaxed64(&consumer->dropped, 0);
+        hub_store_relaxed64(&consumer->delivered, 0);
+        empty_ring(&view);
+    }
+}
+
+/* Empties the body: every cell waits for its first position. The constants of it stay: a process
+ * that dies in between leaves a region that can be made anew. */
+static void empty_body(const struct hub_mapping *mapping, const struct hub_region_shape *shape)
+{
+    struct hub_ring_view view = hub_region_view(mapping->data, shape);
+
+    memset(mapping->data + shape->lease_off, 0,
+           (size_t)shape->lease_count * sizeof(struct hub_region_lease));
+    empty_ring(&view);
+    if (shape->kind == HUB_REGION_FANOUT)
+        empty_fanout(mapping, shape);
 }
 
 /* The constants of a ring, as long as the region lasts. */
-static void fill_ring(const struct hub_mapping *mapping, const struct hub_region_shape *shape)
+static void fill_ring(const struct hub_mapping *mapping, const struct hub_ring_view *view,
+                      enum hub_region_kind kind)
 {
-    struct hub_region_ring *ring = hub_region_view(mapping->data, shape).ring;
+    view->ring->mask = view->mask;
+    view->ring->cells_off = (uint32_t)(view->cells - mapping->data);
+    view->ring->kind = (uint32_t)kind;
+    view->ring->head_batch = view->head_batch;
+}
 
-    ring->mask = shape->cell_count - 1;
-    ring->cells_off = shape->cells_off;
-    ring->kind = (uint32_t)shape->kind;
-    ring->head_batch = shape->head_batch;
+static void fill_fanout(const struct hub_mapping *mapping, const struct hub_region_shape *shape)
+{
+    struct hub_region_fanout *fanout = (void *)(mapping->data + shape->body_off);
+    const struct hub_fanout_shape *from = &shape->fanout;
+
+    fanout->mode = from->mode;
+    fanout->credit_policy = from->credit;
+    fanout->consumer_count = from->consumers;
+    fanout->consumers_off = from->consumers_off;
+    fanout->src_ring_off = shape->ring_off;
+    fanout->detach_after_ns = from->detach_after_ns;
+    for (uint32_t i = 0; i < from->consumers; i++) {
+        struct hub_region_consumer *consumer = consumer_at(mapping, shape, i);
+        struct hub_ring_view view = hub_region_queue_view(mapping->data, shape, i);
+
+        consumer->ring_off = (uint32_t)((uint8_t *)view.ring - mapping->data);
+        consumer->credit_max = from->credit_max;
+        fill_ring(mapping, &view, HUB_REGION_SPSC);
+    }
+}
+
+static void fill_body(const struct hub_mapping *mapping, const struct hub_region_shape *shape)
+{
+    struct hub_ring_view view = hub_region_view(mapping->data, shape);
+
+    fill_ring(mapping, &view, hub_region_shape_claims(shape) ? HUB_REGION_MPSC : HUB_REGION_SPSC);
+    if (shape->kind == HUB_REGION_FANOUT)
+        fill_fanout(mapping, shape);
 }
 
 static void fill_header(const struct hub_mapping *mapping, const struct hub_region_shape *shape,
@@ -94,7 +161,7 @@ static void fill(const struct hub_mapping *mapping, const struct hub_region_shap
     with_magic = *h;
     with_magic.magic.word = HUB_REGION_MAGIC;
     h->header_crc32c = hub_region_check_sum(&with_magic);
-    fill_ring(mapping, shape);
+    fill_body(mapping, shape);
     empty_body(mapping, shape);
     hub_store_relaxed(&h->generation, 1);
     hub_publish64(&h->magic, HUB_REGION_MAGIC);

@@ -81,7 +81,8 @@ static int look_at_producers(void *user)
     }
     return hub_role_counterpart_died(&reader->producer)
                ? rapahub_fail(RAPAHUB_EPEERDEAD, "region.peer.dead",
-                              "the region is empty, and its producer is dead")
+                              "the region is empty, and its %s is dead",
+                              reader->producer.role == HUB_LEASE_ROUTER ? "router" : "producer")
                : 0;
 }
 

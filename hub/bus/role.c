@@ -5,31 +5,41 @@
 
 #include "hub/base/clock.h"
 #include "hub/base/lock.h"
+#include "hub/bus/fanout.h"
 #include "hub/bus/reap.h"
 
 /* A role that only one handle has, in this region. */
 struct single {
     uint64_t lock; /* 0: any number may have the role */
-    bool *here;    /* a handle of this process has it */
+    unsigned set;  /* the word of the region that has the bit */
+    uint64_t bit;  /* a handle of this process has it */
     struct hub_a32 *word;
 };
 
-static struct single single_of(struct rapahub_region *region, enum hub_lease_role role)
+static struct single single_of(const struct rapahub_region *region, enum hub_lease_role role,
+                               uint32_t index)
 {
     struct hub_region_ring *ring = region->view.ring;
+    bool fanout = region->shape.kind == HUB_REGION_FANOUT;
 
     if (role == HUB_LEASE_CONSUMER)
-        return (struct single){HUB_REGION_LOCK_CONSUMER, &region->consumer, &ring->consumer_lease};
+        return (struct single){HUB_REGION_LOCK_CONSUMER + index, 1, UINT64_C(1) << index,
+                               fanout ? &hub_fanout_consumer(region, index)->lease
+                                      : &ring->consumer_lease};
+    if (role == HUB_LEASE_ROUTER && fanout)
+        return (struct single){HUB_REGION_LOCK_ROUTER, 0, 2,
+                               &hub_fanout_body(region)->router_lease};
     if (region->shape.kind == HUB_REGION_SPSC)
-        return (struct single){HUB_REGION_LOCK_PRODUCER, &region->producer, &ring->producer_lease};
-    return (struct single){0, NULL, NULL};
+        return (struct single){HUB_REGION_LOCK_PRODUCER, 0, 1, &ring->producer_lease};
+    return (struct single){0, 0, 0, NULL};
 }
 
 /* For people only: what the lease says of its holder. */
 static int refuse_taken(const struct rapahub_region *region, enum hub_lease_role role,
                         const struct single *single)
 {
-    const char *word = role == HUB_LEASE_PRODUCER ? "producer" : "consumer";
+    static const char *const words[] = {"", "producer", "consumer", "router"};
+    const char *word = words[role];
     uint32_t lease = hub_observe(single->word);
 
     if (lease == 0 || lease > region->shape.lease_count)
@@ -47,8 +57,10 @@ static bool take_single(struct rapahub_region *region, const struct single *sing
     bool taken;
 
     hub_mutex_lock(&region->mutex);
-    taken = !*single->here && hub_lock_try(region->mapping.fd, single->lock, 1) == 0;
-    *single->here |= taken;
+    taken = (region->roles[single->set] & single->bit) == 0 &&
+            hub_lock_try(region->mapping.fd, single->lock, 1) == 0;
+    if (taken)
+        region->roles[single->set] |= single->bit;
     hub_mutex_unlock(&region->mutex);
     return taken;
 }
@@ -56,16 +68,21 @@ static bool take_single(struct rapahub_region *region, const struct single *sing
 static void drop_single(struct rapahub_region *region, const struct single *single)
 {
     hub_mutex_lock(&region->mutex);
-    *single->here = false;
+    region->roles[single->set] &= ~single->bit;
     (void)hub_lock_drop(region->mapping.fd, single->lock, 1);
     hub_mutex_unlock(&region->mutex);
+}
+
+static bool is_subscriber(const struct hub_role *role)
+{
+    return role->role == HUB_LEASE_CONSUMER && role->region->shape.kind == HUB_REGION_FANOUT;
 }
 
 /* Under TABLE. */
 static int take(struct hub_role *role)
 {
     struct rapahub_region *region = role->region;
-    struct single single = single_of(region, role->role);
+    struct single single = single_of(region, role->role, role->index);
     int r = hub_region_current(region);
 
     if (r < 0)
@@ -79,14 +96,17 @@ static int take(struct hub_role *role)
         drop_single(region, &single);
     if (single.lock && r == 0)
         hub_publish(single.word, role->lease == HUB_LEASE_NONE ? 0 : role->lease + 1);
+    if (r == 0 && is_subscriber(role))
+        hub_fanout_subscribe(region, role->index);
     return r;
 }
 
-int hub_role_take(struct rapahub_region *region, enum hub_lease_role role, struct hub_role *out)
+int hub_role_take(struct rapahub_region *region, enum hub_lease_role role, uint32_t index,
+                  struct hub_role *out)
 {
     int r = hub_region_table_enter(region, hub_clock_after(region->wait_ns));
 
-    *out = (struct hub_role){region, role, HUB_LEASE_NONE};
+    *out = (struct hub_role){region, role, index, HUB_LEASE_NONE};
     if (r < 0)
         return r;
     r = take(out);
@@ -100,8 +120,10 @@ int hub_role_take(struct rapahub_region *region, enum hub_lease_role role, struc
 void hub_role_drop(const struct hub_role *role)
 {
     struct rapahub_region *region = role->region;
-    struct single single = single_of(region, role->role);
+    struct single single = single_of(region, role->role, role->index);
 
+    if (is_subscriber(role))
+        hub_fanout_unsubscribe(region, role->index);
     if (single.lock)
         hub_publish(single.word, 0);
     if (role->lease != HUB_LEASE_NONE)
@@ -123,19 +145,29 @@ static bool lease_died(struct rapahub_region *region, const struct single *singl
     return true;
 }
 
+bool hub_role_is_held(struct rapahub_region *region, enum hub_lease_role role, uint32_t index)
+{
+    struct single single = single_of(region, role, index);
+    bool held;
+
+    hub_mutex_lock(&region->mutex);
+    held = (region->roles[single.set] & single.bit) != 0 ||
+           hub_lock_free(region->mapping.fd, single.lock, 1) == 0;
+    hub_mutex_unlock(&region->mutex);
+    return held;
+}
+
 bool hub_role_counterpart_died(struct hub_role_counterpart *counterpart)
 {
     struct rapahub_region *region = counterpart->region;
-    struct single single = single_of(region, counterpart->role);
+    struct single single = single_of(region, counterpart->role, 0);
     bool seen = counterpart->seen, held;
 
     if (!single.lock)
         return false;
     if (region->shape.lease_count > 0)
         return lease_died(region, &single);
-    hub_mutex_lock(&region->mutex);
-    held = *single.here || hub_lock_free(region->mapping.fd, single.lock, 1) == 0;
-    hub_mutex_unlock(&region->mutex);
+    held = hub_role_is_held(region, counterpart->role, 0);
     counterpart->seen = held;
     return seen && !held;
 }

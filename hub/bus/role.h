@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* role: the roles of a region: the producer of SPSC and the consumer are one each. A role is a lock
+/* role: the roles of a region: the producer of SPSC, the consumer, each consumer of FANOUT and its
+ * router are one each. A role is a lock
  * on the file; in a region with leases each handle has a lease as well. r[impl region.role] */
 #ifndef HUB_BUS_ROLE_H
 #define HUB_BUS_ROLE_H
@@ -9,13 +10,18 @@
 struct hub_role {
     struct rapahub_region *region;
     enum hub_lease_role role;
+    uint32_t index; /* which consumer */
     uint32_t lease; /* HUB_LEASE_NONE: the region has none */
 };
 
 /* Takes a role for a new handle, and takes back what the dead held before. RAPAHUB_EROLETAKEN: its
  * holder lives; RAPAHUB_EFULL; -ETIMEDOUT; RAPAHUB_ESTALE. */
-int hub_role_take(struct rapahub_region *region, enum hub_lease_role role, struct hub_role *out);
+int hub_role_take(struct rapahub_region *region, enum hub_lease_role role, uint32_t index,
+                  struct hub_role *out);
 void hub_role_drop(const struct hub_role *role);
+
+/* Says whether a role that only one handle may have is held, by its lock. */
+bool hub_role_is_held(struct rapahub_region *region, enum hub_lease_role role, uint32_t index);
 
 /* The other side of a wait, where there is only one. */
 struct hub_role_counterpart {

@@ -12,6 +12,11 @@
 int hub_spsc_push(const struct hub_ring_view *view, uint64_t tail, const void *data, size_t size,
                   uint32_t producer);
 
+/* Publishes a copy of a message of another ring, with its position there where the view says so.
+ * Errors as for hub_spsc_push. */
+int hub_spsc_forward(const struct hub_ring_view *view, uint64_t tail,
+                     const struct rapahub_message *message);
+
 /* Fills a cell that is this producer's, and publishes it: from then on it is received, whatever
  * becomes of its producer. r[impl region.committed] */
 void hub_spsc_fill(const struct hub_ring_view *view, uint64_t position, const void *data,

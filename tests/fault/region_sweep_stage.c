@@ -11,10 +11,15 @@
 
 void region_sweep_stage_begin(struct region_sweep *stage)
 {
-    const struct rapahub_region_options options = {.kind = stage->kind,
-                                                   .profile = stage->profile,
-                                                   .cells = REGION_SWEEP_CELLS,
-                                                   .leases = stage->profile ? 4 : 0};
+    const struct rapahub_region_options options = {
+        .kind = stage->kind,
+        .profile = stage->profile,
+        .cells = REGION_SWEEP_CELLS,
+        .leases = !stage->profile                        ? 0
+                  : stage->kind == RAPAHUB_REGION_FANOUT ? 8
+                                                         : 4,
+        .mode = stage->mode,
+        .consumers = stage->kind == RAPAHUB_REGION_FANOUT ? 2 : 0};
 
     if (rapahub_region_create(NULL, &options, &stage->survivor) < 0 ||
         rapahub_region_adopt(rapahub_region_fd(stage->survivor), NULL, &stage->victim) < 0)

@@ -18,7 +18,14 @@
 #define PLACES UINT32_C(4096)
 
 /* The first byte: its bits say how the rest is read. */
-enum mode { MODE_EDITS = 1, MODE_SUM = 2, MODE_MPSC = 4, MODE_V1 = 8 };
+enum mode {
+    MODE_EDITS = 1,
+    MODE_SUM = 2,
+    MODE_MPSC = 4,
+    MODE_V1 = 8,
+    MODE_FANOUT = 16,
+    MODE_WORK = 32
+};
 
 static int is_verdict(int r)
 {
@@ -30,10 +37,15 @@ static int is_verdict(int r)
 static struct rapahub_region *make(unsigned mode)
 {
     const struct rapahub_region_options options = {
-        .kind = mode & MODE_MPSC ? RAPAHUB_REGION_MPSC : RAPAHUB_REGION_SPSC,
+        .kind = mode & MODE_FANOUT ? RAPAHUB_REGION_FANOUT
+                : mode & MODE_MPSC ? RAPAHUB_REGION_MPSC
+                                   : RAPAHUB_REGION_SPSC,
         .profile = mode & MODE_V1 ? RAPAHUB_REGION_V1 : RAPAHUB_REGION_HARDENED,
         .cells = CELLS,
-        .leases = 4};
+        .leases = 4,
+        .consumers = mode & MODE_FANOUT ? 2 : 0,
+        .mode = mode & MODE_WORK && mode & MODE_FANOUT ? RAPAHUB_REGION_WORK
+                                                       : RAPAHUB_REGION_BROADCAST};
     struct rapahub_region *region = NULL;
 
     FUZZ_HOLDS(rapahub_region_create(NULL, &options, &region) == 0);
@@ -83,6 +95,25 @@ static void use_ring(const struct rapahub_region *region)
         (void)hub_mpsc_push(view, NULL, "x", 1, 0);
 }
 
+static void use_fanout(struct rapahub_region *region)
+{
+    struct rapahub_router *router;
+    struct rapahub_consumer *consumer;
+    uint8_t bytes[HUB_REGION_CELL_MAX];
+    uint32_t count;
+
+    if (rapahub_consumer_open(region, NULL, &consumer) == 0) {
+        if (rapahub_router_open(region, 0, &router) == 0) {
+            for (int i = 0; i < 4; i++)
+                (void)!rapahub_router_run(router, 4, 0, &count);
+            rapahub_router_close(router);
+        }
+        for (int i = 0; i < 6; i++)
+            (void)!rapahub_consumer_pop(consumer, bytes, sizeof bytes, 0, NULL);
+        rapahub_consumer_close(consumer);
+    }
+}
+
 static void use(struct rapahub_region *region)
 {
     struct hub_region_found found;
@@ -97,6 +128,8 @@ static void use(struct rapahub_region *region)
     region->view = hub_region_view(region->mapping.data, &region->shape);
     (void)hub_reap_try(region);
     use_ring(region);
+    if (region->shape.kind == HUB_REGION_FANOUT)
+        use_fanout(region);
 }
 
 /* Bytes alone: an exact copy, so that a sanitizer sees what is read after its end. */

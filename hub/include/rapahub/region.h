@@ -34,10 +34,28 @@ RAPAHUB_BEGIN_DECLS
 struct rapahub_region;
 struct rapahub_producer;
 struct rapahub_consumer;
+struct rapahub_router;
 
 enum rapahub_region_kind {
-    RAPAHUB_REGION_SPSC = 1, /* one producer, one consumer */
-    RAPAHUB_REGION_MPSC = 2  /* any number of producers, one consumer */
+    RAPAHUB_REGION_SPSC = 1,  /* one producer, one consumer */
+    RAPAHUB_REGION_MPSC = 2,  /* any number of producers, one consumer */
+    RAPAHUB_REGION_FANOUT = 3 /* any number of producers; a router; up to 64 consumers with a queue
+                                 for each */
+};
+
+/* FANOUT: to whom a message goes. */
+enum rapahub_region_mode {
+    RAPAHUB_REGION_BROADCAST, /* to each consumer that subscribes */
+    RAPAHUB_REGION_WORK       /* to one of them, in turn */
+};
+
+/* FANOUT: what happens where a consumer has as many messages as its credit allows. */
+enum rapahub_region_credit {
+    RAPAHUB_REGION_DROP,  /* it goes without; a work queue drops a message where all are so */
+    RAPAHUB_REGION_PARK,  /* the router waits for it; a consumer that is proven dead is not waited
+                             for, but in a work queue that has no other */
+    RAPAHUB_REGION_DETACH /* the same, for `detach_after_ns`; then it is left out until it is opened
+                             again, or the router is */
 };
 
 /* V1: a producer that dies between its claim and its publication blocks the queue for good.
@@ -48,11 +66,19 @@ enum rapahub_region_profile { RAPAHUB_REGION_V1, RAPAHUB_REGION_HARDENED };
 struct rapahub_region_options {
     enum rapahub_region_kind kind;
     enum rapahub_region_profile profile;
-    uint32_t cell_bytes; /* 64 to 65,536, a multiple of 64: 16 and the longest message; 64 */
-    uint32_t cells;      /* 2 to 2^24, a power of two: messages that it holds; 1,024 */
+    uint32_t cell_bytes; /* 64 to 65,536, a multiple of 64: 16 and the longest message, hardened
+                            FANOUT 24; 64 */
+    uint32_t cells;      /* 2 to 2^24, a power of two: messages that it holds, and each queue of
+                            FANOUT; 1,024 */
     uint32_t leases;     /* hardened: handles at once, at most 1,024; 64 */
     uint32_t head_batch; /* pops after which the consumer stores its place, at most 256; 32 */
     uint32_t file_mode;  /* at most 0660; 0600 */
+    /* of FANOUT alone */
+    uint32_t consumers;  /* at most 64; 1 */
+    uint32_t credit_max; /* messages that the queue of a consumer may have; `cells` */
+    enum rapahub_region_mode mode;
+    enum rapahub_region_credit credit;
+    uint64_t detach_after_ns; /* 1 s */
     uint64_t reserved[8];
 };
 
@@ -145,20 +171,48 @@ struct rapahub_region_report {
     int32_t init_pid;
     uint64_t bytes; /* of the file */
     uint32_t cell_bytes, cells, leases;
-    uint64_t tail, head; /* positions; tail - head messages are in it */
+    uint32_t message_max; /* bytes of the longest message */
+    uint64_t tail, head;  /* positions; tail - head messages are in it, and not routed yet */
     uint64_t poisoned, reaped;
     bool producer, consumer; /* such a role is held: by lock, or by a lease */
     bool stuck; /* the position at the head is claimed and not published: see `blocker` */
     struct rapahub_region_blocker blocker;
-    char action[256]; /* what to do, in a line; "none" */
+    /* of FANOUT alone */
+    bool router; /* there is one */
+    enum rapahub_region_mode mode;
+    enum rapahub_region_credit credit;
+    uint32_t consumers, credit_max;
+    uint64_t detach_after_ns;
+    uint64_t routed, dropped; /* messages that left the source, and that consumers went without */
+    uint32_t full_queue;      /* a consumer whose queue is full; RAPAHUB_CONSUMER_ANY: none */
+    bool full_held;           /* its consumer lives */
+    char action[256];         /* what to do, in a line; "none" */
+};
+
+/* The queue of a consumer of FANOUT. */
+struct rapahub_region_queue {
+    uint32_t index;
+    bool subscribed; /* it was opened, and not closed since: a death does not end that */
+    bool detached;   /* by an operator */
+    bool held;       /* its consumer lives */
+    uint32_t credit_max;
+    uint64_t tail, head;         /* tail - head messages are in it */
+    uint64_t delivered, dropped; /* messages that it got, and that it went without */
+};
+
+enum rapahub_region_role {
+    RAPAHUB_REGION_ROLE_NONE,
+    RAPAHUB_REGION_ROLE_PRODUCER,
+    RAPAHUB_REGION_ROLE_CONSUMER,
+    RAPAHUB_REGION_ROLE_ROUTER
 };
 
 /* A handle that holds a lease. */
 struct rapahub_region_participant {
     uint32_t lease;
     int32_t pid;
-    bool producer; /* false: consumer */
-    bool alive;    /* false: proven dead; the next one that needs it takes the lease back */
+    enum rapahub_region_role role;
+    bool alive; /* false: proven dead; the next one that needs it takes the lease back */
     uint64_t since_ns;
     char name[32];
 };
@@ -174,9 +228,21 @@ RAPAHUB_API_CHECKED int rapahub_region_leases(
     const char *name, bool foreign,
     int (*visit)(void *user, const struct rapahub_region_participant *who), void *user);
 
+/* Calls `visit` for the queue of each consumer of a region of kind FANOUT, until it returns another
+ * number than 0, which is returned. */
+RAPAHUB_API_CHECKED int rapahub_region_queues(
+    const char *name, bool foreign,
+    int (*visit)(void *user, const struct rapahub_region_queue *queue), void *user);
+
 /* Calls `visit` with the name of each region of this user, until it returns another number than 0,
  * which is returned. */
 RAPAHUB_API_CHECKED int rapahub_region_list(int (*visit)(void *user, const char *name), void *user);
+
+/* FANOUT: a consumer that is detached gets no messages, whether it runs or not, until it is
+ * attached again; both outlast every process. -EINVAL: there is no such consumer. r[impl
+ * region.detach] */
+RAPAHUB_API_CHECKED int rapahub_region_detach(struct rapahub_region *region, uint32_t consumer,
+                                              bool detached);
 
 /* Returns the class of a code. */
 RAPAHUB_API enum rapahub_region_class rapahub_region_class(int code);
@@ -215,23 +281,45 @@ RAPAHUB_API_CHECKED int rapahub_producer_push(struct rapahub_producer *producer,
 RAPAHUB_API uint64_t rapahub_producer_dropped(const struct rapahub_producer *producer);
 RAPAHUB_API void rapahub_producer_close(struct rapahub_producer *producer); /* NULL is allowed */
 
+/* ---- routers ---- */
+
+/* Opens the router of a region of kind FANOUT. Where another one lives, waits as a standby until it
+ * is proven dead or closes, for `timeout_ns`; then RAPAHUB_EROLETAKEN. A router that follows a dead
+ * one goes on where that ended: in the hardened profile each message comes to each queue once, in
+ * the profile V1 one message may come twice. RAPAHUB_EBADKIND, RAPAHUB_EFULL, RAPAHUB_ECORRUPT. */
+RAPAHUB_API_CHECKED int rapahub_router_open(struct rapahub_region *region, uint64_t timeout_ns,
+                                            struct rapahub_router **out);
+
+/* Routes up to `max` messages, and waits for the first one; `out` gets their number. Without any:
+ * RAPAHUB_EEMPTY where there was none, RAPAHUB_EFULL where it waits for consumers, both only with a
+ * timeout of 0; -ETIMEDOUT; RAPAHUB_EBLOCKED; RAPAHUB_ECORRUPT; RAPAHUB_ESTALE. */
+RAPAHUB_API_CHECKED int rapahub_router_run(struct rapahub_router *router, uint32_t max,
+                                           uint64_t timeout_ns, uint32_t *out);
+RAPAHUB_API void rapahub_router_close(struct rapahub_router *router); /* NULL is allowed */
+
 /* ---- consumers ---- */
+
+#define RAPAHUB_CONSUMER_ANY UINT32_MAX
 
 struct rapahub_message {
     const void *data;
     size_t size;
-    uint64_t position; /* grows by one from message to message of a region */
+    uint64_t position; /* grows by one from message to message of a region; of hardened FANOUT in
+                          the source, so with gaps in a queue; of V1 in the queue */
     uint64_t skipped;  /* positions just before this one that dead producers left empty */
     uint32_t flags;    /* 0 */
     uint32_t producer; /* its lease + 1, for people; 0: unknown */
 };
 
 struct rapahub_consumer_options {
+    uint32_t index; /* FANOUT: which one; RAPAHUB_CONSUMER_ANY: the first that is free */
     uint64_t reserved[4];
 };
 
-/* Opens the consumer; it goes on where the last one ended. RAPAHUB_EROLETAKEN: another one lives.
- * `options` may be NULL. */
+/* Opens the consumer; it goes on where the last one ended. A consumer of FANOUT subscribes so, and
+ * gets what is routed from then on, also what is routed between its death and its next life.
+ * RAPAHUB_EROLETAKEN: another one lives. -EINVAL: there is none of this index. `options` may be
+ * NULL. */
 RAPAHUB_API_CHECKED int rapahub_consumer_open(struct rapahub_region *region,
                                               const struct rapahub_consumer_options *options,
                                               struct rapahub_consumer **out);
@@ -256,6 +344,9 @@ RAPAHUB_API_CHECKED int rapahub_consumer_peek(struct rapahub_consumer *consumer,
                                               uint64_t timeout_ns, size_t *out);
 RAPAHUB_API_CHECKED int rapahub_consumer_done(struct rapahub_consumer *consumer, size_t count);
 
+/* Returns its index. */
+RAPAHUB_API uint32_t rapahub_consumer_index(const struct rapahub_consumer *consumer);
+
 /* Says who stands in the way of the next message, after RAPAHUB_EBLOCKED. */
 RAPAHUB_API void rapahub_consumer_blocked(const struct rapahub_consumer *consumer,
                                           struct rapahub_region_blocker *out);
@@ -264,7 +355,8 @@ RAPAHUB_API void rapahub_consumer_blocked(const struct rapahub_consumer *consume
  * until RAPAHUB_EEMPTY, and never read from it. It stays the consumer's. From the first call on a
  * thread of the library waits for messages. r[impl region.descriptor] */
 RAPAHUB_API_CHECKED int rapahub_consumer_fd(struct rapahub_consumer *consumer);
-RAPAHUB_API void rapahub_consumer_close(struct rapahub_consumer *consumer); /* NULL is allowed */
+/* Ends it, and of FANOUT its subscription; what is in its queue stays. NULL is allowed. */
+RAPAHUB_API void rapahub_consumer_close(struct rapahub_consumer *consumer);
 
 RAPAHUB_END_DECLS
 

@@ -150,7 +150,7 @@ static int visit(void *user, const struct rapahub_region_participant *who)
 
     assert_int_equal(who->pid, getpid());
     assert_true(who->alive);
-    *seen += who->producer ? 1 : 16;
+    *seen += who->role == RAPAHUB_REGION_ROLE_PRODUCER ? 1 : 16;
     return 0;
 }
 
