@@ -8,8 +8,10 @@
 #define WAIT_OPTION \
     VALUE(SPAN, "wait", "DUR", "wait so long until no process takes part in it", .fallback = "0s")
 #define MAKE_OPTIONS                                                                              \
-    VALUE(CHOICE, "kind", "K", "one producer, or many; the consumer is one; required",            \
-          .choices = "spsc|mpsc"),                                                                \
+    VALUE(CHOICE, "kind", "K",                                                                    \
+          "one producer and one consumer, many producers and one consumer, or many of both; "     \
+          "required",                                                                             \
+          .choices = "spsc|mpsc|fanout"),                                                         \
         VALUE(CHOICE, "profile", "P",                                                             \
               "hardened: a death in the wrong moment costs a message, not "                       \
               "the region",                                                                       \
@@ -20,6 +22,15 @@
               .fallback = "1024"),                                                                \
         VALUE(COUNT, "leases", "N", "hardened: producers and consumers at once",                  \
               .fallback = "64"),                                                                  \
+        VALUE(COUNT, "consumers", "N", "fanout: consumers, each with a queue; 1 to 64"),          \
+        VALUE(CHOICE, "mode", "M", "fanout: a message is for all consumers, or for one of them",  \
+              .choices = "broadcast|work", .fallback = "broadcast"),                              \
+        VALUE(CHOICE, "credit", "P",                                                              \
+              "fanout: where the queue of a consumer is full: it goes without, the router waits " \
+              "for it, or waits for a while and leaves it out",                                   \
+              .choices = "drop|park|detach", .fallback = "drop"),                                 \
+        VALUE(COUNT, "credit-max", "N", "fanout: messages in a queue at most; all its cells"),    \
+        VALUE(SPAN, "detach-after", "DUR", "fanout, --credit detach: how long it waits; 1s"),     \
         VALUE(TEXT, "file-mode", "MODE", "who may open it, in octal, at most 660",                \
               .fallback = "600")
 
@@ -40,7 +51,11 @@ static const struct cli_option publish_options[] = {
           .choices = "refuse|cut|split", .fallback = "refuse"),
     ZERO_OPTION, FOREIGN_OPTION, END};
 
+static const struct cli_option route_options[] = {
+    FLAG("standby", "wait until the router that there is dies or ends"), FOREIGN_OPTION, END};
+
 static const struct cli_option tail_options[] = {
+    VALUE(TEXT, "consumer", "I", "fanout: which consumer, from 0 on; the first that is free"),
     FLAG("follow", "wait for further messages until Ctrl-C", .letter = 'f'),
     VALUE(COUNT, "number", "N", "end after so many messages", .letter = 'n'),
     VALUE(CHOICE, "ack", "WHEN",
@@ -57,9 +72,12 @@ static const struct cli_option stat_options[] = {
     FOREIGN_OPTION, END};
 
 #define FIGURES "tail, head, depth, cells, poisoned, reaped"
+#define QUEUES \
+    "queues[{consumer, subscribed, detached, held, depth, credit_max, delivered, dropped}]"
 #define REPORT                                                                                \
     "name, path, verdict, code, class, detail, kind, profile, caps_required, caps_optional, " \
-    "generation, id, init_pid, bytes, cell_bytes, producer, consumer, stuck, " FIGURES
+    "generation, id, init_pid, bytes, cell_bytes, producer, consumer, router, mode, credit, " \
+    "routed, dropped, stuck, " FIGURES
 
 const struct cli_command cli_region_commands[] = {
     {.name = "region ls",
@@ -114,6 +132,45 @@ const struct cli_command cli_region_commands[] = {
      .operands_min = 1,
      .operands_max = 1,
      .run = cli_region_tail},
+    {.name = "region route",
+     .operands = "NAME",
+     .summary = "be the router of a region of kind fanout",
+     .text = "Carries messages from the producers to the queues of the consumers, until Ctrl-C.\n"
+             "One router at a time; where it dies, the next one goes on where it ended.",
+     .example = "rapahub region route jobs\n"
+                "rapahub region route jobs --standby",
+     .schema = "rapahub.region.route/1",
+     .members = "name, routed",
+     .options = route_options,
+     .operand = CLI_OPERAND_REGION,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cli_region_fanout_route},
+    {.name = "region detach",
+     .operands = "NAME CONSUMER",
+     .summary = "leave a consumer out",
+     .text = "Consumer CONSUMER of a region of kind fanout gets no messages, whether it runs or\n"
+             "not, until it is admitted again.",
+     .example = "rapahub region detach jobs 2",
+     .schema = "rapahub.region.detach/1",
+     .members = "name, consumer",
+     .options = look_options,
+     .operand = CLI_OPERAND_REGION,
+     .operands_min = 2,
+     .operands_max = 2,
+     .run = cli_region_fanout_detach},
+    {.name = "region admit",
+     .operands = "NAME CONSUMER",
+     .summary = "let a consumer that was detached have messages again",
+     .text = "Takes back what `rapahub region detach` did.",
+     .example = "rapahub region admit jobs 2",
+     .schema = "rapahub.region.admit/1",
+     .members = "name, consumer",
+     .options = look_options,
+     .operand = CLI_OPERAND_REGION,
+     .operands_min = 2,
+     .operands_max = 2,
+     .run = cli_region_fanout_admit},
     {.name = "region inspect",
      .operands = "NAME",
      .summary = "what is wrong with a region, and what to do",
@@ -122,7 +179,7 @@ const struct cli_command cli_region_commands[] = {
      .example = "rapahub region inspect jobs",
      .schema = "rapahub.region.inspect/1",
      .members = REPORT ", blocker{lease, pid, name, position, since_ns}, participants[{lease, "
-                       "role, pid, name, alive, since_ns}], action",
+                       "role, pid, name, alive, since_ns}], " QUEUES ", action",
      .options = look_options,
      .operand = CLI_OPERAND_REGION,
      .operands_min = 1,
@@ -135,7 +192,7 @@ const struct cli_command cli_region_commands[] = {
              "back. With -n again and again, with rates.",
      .example = "rapahub region stat jobs -n 1s",
      .schema = "rapahub.region.stat/1",
-     .members = "name, " FIGURES ", published_per_s, taken_per_s",
+     .members = "name, " FIGURES ", routed, dropped, published_per_s, taken_per_s",
      .options = stat_options,
      .operand = CLI_OPERAND_REGION,
      .operands_min = 1,

@@ -4,18 +4,26 @@
 #ifndef CLI_REGION_COMMANDS_H
 #define CLI_REGION_COMMANDS_H
 
+#include <stdint.h>
+
 #include "host/cli/command/command.h"
 
 /* Ends with an entry that has no name. */
 extern const struct cli_command cli_region_commands[];
 
+int cli_region_fanout_admit(struct cli *cli);
 int cli_region_create(struct cli *cli);
 int cli_region_create_anew(struct cli *cli);
+int cli_region_fanout_detach(struct cli *cli);
 int cli_region_inspect(struct cli *cli);
 int cli_region_ls(struct cli *cli);
 int cli_region_publish(struct cli *cli);
+int cli_region_fanout_route(struct cli *cli);
 int cli_region_rm(struct cli *cli);
 int cli_region_stat(struct cli *cli);
 int cli_region_tail(struct cli *cli);
+
+/* Reads the number of a consumer, from 0 on. RAPAHUB_ECONFIG. */
+int cli_region_fanout_index(const char *text, uint32_t *out);
 
 #endif

@@ -8,6 +8,7 @@
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
 #include "host/cli/region_commands.h"
+#include "host/cli/region_report.h"
 #include "host/cli/text/json.h"
 
 static int read_mode(const char *text, uint32_t *out)
@@ -31,27 +32,34 @@ static uint32_t number(const struct cli *cli, const char *option)
 
 static int read_options(struct cli *cli, struct rapahub_region_options *out)
 {
+    static const enum rapahub_region_kind kinds[] = {RAPAHUB_REGION_SPSC, RAPAHUB_REGION_MPSC,
+                                                     RAPAHUB_REGION_FANOUT};
     const struct cli_arguments *arguments = &cli->arguments;
 
     if (!cli_arguments_text(arguments, "kind")) {
         cli_failure_hint(cli, "rapahub help %s", cli->command->name);
-        return rapahub_fail(RAPAHUB_ECONFIG, "", "--kind is missing: spsc or mpsc");
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "--kind is missing: spsc, mpsc or fanout");
     }
     *out = (struct rapahub_region_options){
-        .kind = cli_arguments_choice(arguments, "kind") == 0 ? RAPAHUB_REGION_SPSC
-                                                             : RAPAHUB_REGION_MPSC,
+        .kind = kinds[cli_arguments_choice(arguments, "kind")],
         .profile = cli_arguments_choice(arguments, "profile") == 0 ? RAPAHUB_REGION_HARDENED
                                                                    : RAPAHUB_REGION_V1,
         .cells = number(cli, "cells"),
         .cell_bytes = number(cli, "cell-bytes"),
-        .leases = number(cli, "leases")};
+        .leases = number(cli, "leases"),
+        .consumers = number(cli, "consumers"),
+        .mode = (enum rapahub_region_mode)cli_arguments_choice(arguments, "mode"),
+        .credit = (enum rapahub_region_credit)cli_arguments_choice(arguments, "credit"),
+        .credit_max = number(cli, "credit-max"),
+        .detach_after_ns = cli_arguments_number(arguments, "detach-after")};
     return read_mode(cli_arguments_text(arguments, "file-mode"), &out->file_mode);
 }
 
 static int tell(const struct cli *cli, const struct rapahub_region_options *options)
 {
     const char *name = cli->arguments.operands[0];
-    const char *kind = options->kind == RAPAHUB_REGION_SPSC ? "spsc" : "mpsc";
+    const struct rapahub_region_report report = {.kind = options->kind};
+    const char *kind = cli_region_report_kind(&report);
     const char *profile = options->profile == RAPAHUB_REGION_V1 ? "v1" : "hardened";
 
     if (cli_json_wanted(cli))

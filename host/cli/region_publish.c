@@ -17,7 +17,6 @@
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
-#define OVERHEAD  16 /* bytes of a cell that no message has */
 #define CHUNK     65536
 #define BLOCK_FOR (100 * HUB_MILLISECOND) /* then the signals are looked at */
 
@@ -162,10 +161,10 @@ static int open_all(struct cli *cli, struct publishing *p, struct rapahub_region
         r = rapahub_region_open(arguments->operands[0], &options, region);
     if (r == 0)
         r = rapahub_region_inspect(arguments->operands[0], options.foreign, &report);
-    if (r == 0 && report.cell_bytes < OVERHEAD)
+    if (r == 0 && report.message_max == 0)
         r = rapahub_fail(RAPAHUB_ESTALE, "region.generation", "the region was removed meanwhile");
     if (r == 0)
-        p->max = report.cell_bytes - OVERHEAD;
+        p->max = report.message_max;
     return r == 0 ? rapahub_producer_open(*region, &producer, &p->producer) : r;
 }
 

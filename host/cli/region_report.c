@@ -5,14 +5,44 @@
 
 const char *cli_region_report_kind(const struct rapahub_region_report *report)
 {
-    return report->kind == RAPAHUB_REGION_SPSC   ? "spsc"
-           : report->kind == RAPAHUB_REGION_MPSC ? "mpsc"
-                                                 : "-";
+    static const char *const words[] = {"-", "spsc", "mpsc", "fanout"};
+
+    return words[(unsigned)report->kind < sizeof words / sizeof *words ? report->kind : 0];
 }
 
 const char *cli_region_report_profile(const struct rapahub_region_report *report)
 {
     return report->kind == 0 ? "-" : report->profile == RAPAHUB_REGION_HARDENED ? "hardened" : "v1";
+}
+
+const char *cli_region_report_mode(const struct rapahub_region_report *report)
+{
+    return report->consumers == 0                     ? "-"
+           : report->mode == RAPAHUB_REGION_BROADCAST ? "broadcast"
+                                                      : "work";
+}
+
+const char *cli_region_report_credit(const struct rapahub_region_report *report)
+{
+    static const char *const words[] = {"drop", "park", "detach"};
+
+    return report->consumers == 0 ? "-" : words[report->credit];
+}
+
+const char *cli_region_report_role(enum rapahub_region_role role)
+{
+    static const char *const words[] = {"none", "producer", "consumer", "router"};
+
+    return words[role];
+}
+
+void cli_region_report_write_queue(struct cli_json *json, const struct rapahub_region_queue *queue)
+{
+    cli_json_object(json, NULL, MEMBER("consumer", queue->index),
+                    MEMBER("subscribed", queue->subscribed), MEMBER("detached", queue->detached),
+                    MEMBER("held", queue->held), MEMBER("depth", queue->tail - queue->head),
+                    MEMBER("credit_max", queue->credit_max), MEMBER("delivered", queue->delivered),
+                    MEMBER("dropped", queue->dropped));
 }
 
 const char *cli_region_report_detail(const struct rapahub_region_report *report)
@@ -50,17 +80,20 @@ static void write_figures(struct cli_json *json, const struct rapahub_region_rep
 void cli_region_report_write(struct cli_json *json, const char *name,
                              const struct rapahub_region_report *report)
 {
-    cli_json_put(json, MEMBER("name", name), MEMBER("path", report->path),
-                 MEMBER("verdict", cli_region_report_verdict(report)),
-                 MEMBER("code", report->verdict), MEMBER("class", cli_region_report_class(report)),
-                 MEMBER("detail", cli_region_report_detail(report)),
-                 MEMBER("kind", cli_region_report_kind(report)),
-                 MEMBER("profile", cli_region_report_profile(report)),
-                 MEMBER("caps_required", report->caps_required),
-                 MEMBER("caps_optional", report->caps_optional),
-                 MEMBER("generation", report->generation), MEMBER("id", report->id),
-                 MEMBER("init_pid", report->init_pid), MEMBER("bytes", report->bytes),
-                 MEMBER("cell_bytes", report->cell_bytes), MEMBER("producer", report->producer),
-                 MEMBER("consumer", report->consumer), MEMBER("stuck", report->stuck));
+    cli_json_put(
+        json, MEMBER("name", name), MEMBER("path", report->path),
+        MEMBER("verdict", cli_region_report_verdict(report)), MEMBER("code", report->verdict),
+        MEMBER("class", cli_region_report_class(report)),
+        MEMBER("detail", cli_region_report_detail(report)),
+        MEMBER("kind", cli_region_report_kind(report)),
+        MEMBER("profile", cli_region_report_profile(report)),
+        MEMBER("caps_required", report->caps_required),
+        MEMBER("caps_optional", report->caps_optional), MEMBER("generation", report->generation),
+        MEMBER("id", report->id), MEMBER("init_pid", report->init_pid),
+        MEMBER("bytes", report->bytes), MEMBER("cell_bytes", report->cell_bytes),
+        MEMBER("producer", report->producer), MEMBER("consumer", report->consumer),
+        MEMBER("router", report->router), MEMBER("mode", cli_region_report_mode(report)),
+        MEMBER("credit", cli_region_report_credit(report)), MEMBER("routed", report->routed),
+        MEMBER("dropped", report->dropped), MEMBER("stuck", report->stuck));
     write_figures(json, report);
 }

@@ -9,6 +9,9 @@
 
 const char *cli_region_report_kind(const struct rapahub_region_report *report);
 const char *cli_region_report_profile(const struct rapahub_region_report *report);
+const char *cli_region_report_mode(const struct rapahub_region_report *report);
+const char *cli_region_report_credit(const struct rapahub_region_report *report);
+const char *cli_region_report_role(enum rapahub_region_role role);
 const char *cli_region_report_detail(const struct rapahub_region_report *report);
 const char *cli_region_report_class(const struct rapahub_region_report *report);
 
@@ -17,6 +20,9 @@ const char *cli_region_report_verdict(const struct rapahub_region_report *report
 
 /* Says whether there is something to do. */
 bool cli_region_report_is_problem(const struct rapahub_region_report *report);
+
+/* Adds an object for the queue of a consumer. */
+void cli_region_report_write_queue(struct cli_json *json, const struct rapahub_region_queue *queue);
 
 /* Adds the members of a report to the open object. */
 void cli_region_report_write(struct cli_json *json, const char *name,

@@ -121,18 +121,29 @@ static int take_all(struct tailing *tailing)
     return r > 0 ? 0 : r;
 }
 
+static int read_consumer(const struct cli *cli, struct rapahub_consumer_options *out)
+{
+    const char *text = cli_arguments_text(&cli->arguments, "consumer");
+
+    *out = (struct rapahub_consumer_options){.index = RAPAHUB_CONSUMER_ANY};
+    return text ? cli_region_fanout_index(text, &out->index) : 0;
+}
+
 static int open_all(struct cli *cli, struct tailing *tailing, struct rapahub_region **region)
 {
     const struct rapahub_region_open_options options = {
         .foreign = cli_arguments_flag(&cli->arguments, "foreign")};
-    int r = cli_interrupt_open(&tailing->interrupt);
+    struct rapahub_consumer_options consumer;
+    int r = read_consumer(cli, &consumer);
 
+    if (r == 0)
+        r = cli_interrupt_open(&tailing->interrupt);
     tailing->bytes = malloc(MESSAGE_MAX);
     if (r == 0 && !tailing->bytes)
         r = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a message");
     if (r == 0)
         r = rapahub_region_open(cli->arguments.operands[0], &options, region);
-    return r == 0 ? rapahub_consumer_open(*region, NULL, &tailing->consumer) : r;
+    return r == 0 ? rapahub_consumer_open(*region, &consumer, &tailing->consumer) : r;
 }
 
 int cli_region_tail(struct cli *cli)

@@ -207,13 +207,138 @@ static void a_follower_ends_with_a_signal_and_leaves_the_rest(void **state)
     assert_int_equal(rapahub("rm", "", text, sizeof text), 0);
 }
 
+/* Three workers and a router from the shell, each killed again and again: each job comes once.
+ * r[verify region.router.once] r[verify region.subscribe] */
+static void workers_and_a_router_that_are_killed_lose_no_job(void **state)
+{
+    const struct rapahub_region_options options = {.kind = RAPAHUB_REGION_FANOUT,
+                                                   .profile = RAPAHUB_REGION_HARDENED,
+                                                   .cells = CELLS,
+                                                   .consumers = 2,
+                                                   .mode = RAPAHUB_REGION_WORK,
+                                                   .credit = RAPAHUB_REGION_PARK,
+                                                   .credit_max = 4};
+    const char *const route[] = {PROCESS_RAPAHUB, "region", "route", name, "--standby", NULL};
+    const struct process_options router = {.argv = route, .within_ns = 60 * SECOND};
+    struct rapahub_region *region;
+    struct rapahub_producer *producer;
+    struct rapahub_consumer *consumers[2];
+    unsigned seen[200] = {0};
+    uint64_t number, published = 0, taken = 0;
+
+    (void)state;
+    snprintf(name, sizeof name, "integration-%d", getpid());
+    assert_done(rapahub_region_create(name, &options, &region));
+    assert_done(rapahub_producer_open(region, NULL, &producer));
+    for (uint32_t i = 0; i < 2; i++)
+        assert_done(rapahub_consumer_open(region, &(struct rapahub_consumer_options){.index = i},
+                                          &consumers[i]));
+    while (taken < 200) {
+        struct process process;
+        struct process_result result;
+
+        assert_int_equal(process_start(&router, &process), 0);
+        for (uint64_t end = taken + 40; taken < end;) {
+            if (published < 200 &&
+                rapahub_producer_push(producer, &published, sizeof published, 0) == 0)
+                published++;
+            for (uint32_t i = 0; i < 2; i++)
+                if (rapahub_consumer_pop(consumers[i], &number, sizeof number, SECOND / 1000,
+                                         NULL) == 0) {
+                    assert_true(number < 200);
+                    seen[number]++;
+                    taken++;
+                }
+        }
+        assert_int_equal(process_kill(&process, SIGKILL), 0);
+        assert_int_equal(process_finish(&process, &result), 0);
+        process_result_fini(&result);
+    }
+    for (unsigned i = 0; i < 200; i++)
+        assert_int_equal(seen[i], 1);
+    for (uint32_t i = 0; i < 2; i++)
+        rapahub_consumer_close(consumers[i]);
+    rapahub_producer_close(producer);
+    assert_done(rapahub_region_close(region));
+    assert_done(rapahub_region_remove(name, SECOND));
+}
+
+static int region_command(const char *verb, const char *more, char *out, size_t size)
+{
+    const char *const argv[] = {PROCESS_RAPAHUB, "region", verb, name, more, NULL};
+    struct process_result result;
+    int status;
+
+    assert_int_equal(process_run_argv(argv, &result), 0);
+    snprintf(out, size, "%s", result.status == 0 || result.status == 11 ? result.out : result.err);
+    status = result.status;
+    process_result_fini(&result);
+    return status;
+}
+
+/* r[verify region.action] r[verify region.detach] */
+static void a_fan_out_is_run_from_the_shell(void **state)
+{
+    const char *const create[] = {PROCESS_RAPAHUB, "region",      "create", name, "--kind",
+                                  "fanout",        "--consumers", "2",      NULL};
+    const char *const route[] = {PROCESS_RAPAHUB, "region", "route", name, NULL};
+    const struct process_options router = {.argv = route, .within_ns = 60 * SECOND};
+    struct rapahub_region *region;
+    struct rapahub_consumer *consumer;
+    struct process process;
+    struct process_result result;
+    char text[8192];
+    uint64_t bytes[8];
+
+    (void)state;
+    snprintf(name, sizeof name, "integration-%d", getpid());
+    assert_int_equal(process_run_argv(create, &result), 0);
+    assert_int_equal(result.status, 0);
+    process_result_fini(&result);
+    assert_done(rapahub_region_open(name, NULL, &region));
+    assert_done(rapahub_consumer_open(region, NULL, &consumer));
+    assert_int_equal(rapahub("publish", "one\ntwo\n", NULL, 0), 0);
+    assert_int_equal(region_command("inspect", NULL, text, sizeof text), 11);
+    assert_non_null(strstr(text, "action: restart the router: rapahub region route "));
+    assert_int_equal(process_start(&router, &process), 0);
+    assert_done(rapahub_consumer_pop(consumer, bytes, sizeof bytes, 10 * SECOND, NULL));
+    assert_done(rapahub_consumer_pop(consumer, bytes, sizeof bytes, 10 * SECOND, NULL));
+    assert_int_equal(region_command("route", NULL, text, sizeof text), 6);
+    assert_non_null(strstr(text, "router that lives"));
+    assert_int_equal(region_command("inspect", NULL, text, sizeof text), 0);
+    assert_non_null(strstr(text, "router       held; broadcast, drop; routed 2, dropped 0"));
+    assert_int_equal(region_command("detach", "2", text, sizeof text), 2);
+    assert_int_equal(region_command("detach", "x", text, sizeof text), 2);
+    assert_int_equal(region_command("detach", "0", text, sizeof text), 0);
+    assert_int_equal(rapahub("publish", "three\n", NULL, 0), 0);
+    assert_int_equal(rapahub_consumer_pop(consumer, bytes, sizeof bytes, SECOND / 20, NULL),
+                     -ETIMEDOUT);
+    assert_int_equal(region_command("admit", "0", text, sizeof text), 0);
+    assert_int_equal(rapahub("publish", "four\n", NULL, 0), 0);
+    assert_done(rapahub_consumer_pop(consumer, bytes, sizeof bytes, 10 * SECOND, NULL));
+    assert_memory_equal(bytes, "four", 4);
+    assert_int_equal(process_kill(&process, SIGTERM), 0);
+    assert_int_equal(process_finish(&process, &result), 0);
+    assert_int_equal(result.status, 0);
+    process_result_fini(&result);
+    assert_int_equal(region_command("tail", "--consumer=0", text, sizeof text), 6);
+    assert_int_equal(region_command("tail", "--consumer=1", text, sizeof text), 0);
+    assert_int_equal(region_command("tail", "--consumer=2", text, sizeof text), 2);
+    assert_int_equal(region_command("tail", "--consumer=x", text, sizeof text), 2);
+    rapahub_consumer_close(consumer);
+    assert_done(rapahub_region_close(region));
+    assert_int_equal(rapahub("rm", "", text, sizeof text), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plugin_publishes_over_its_death),
         cmocka_unit_test(programs_publish_and_take_lines),
         cmocka_unit_test(each_fault_of_a_file_has_its_action),
-        cmocka_unit_test(a_follower_ends_with_a_signal_and_leaves_the_rest)};
+        cmocka_unit_test(a_follower_ends_with_a_signal_and_leaves_the_rest),
+        cmocka_unit_test(workers_and_a_router_that_are_killed_lose_no_job),
+        cmocka_unit_test(a_fan_out_is_run_from_the_shell)};
 
     return process_possible() ? cmocka_run_group_tests(tests, NULL, NULL) : PROCESS_SKIPPED;
 }
