@@ -17,6 +17,7 @@
 static uint64_t stride = 181;
 
 struct life {
+    enum rapahub_region_kind kind;
     enum rapahub_region_profile profile;
     char name[32], path[RAPAHUB_REGION_PATH_MAX];
     uint32_t *result;                 /* shared: 1, it was done; 2, it failed */
@@ -26,7 +27,7 @@ struct life {
 static struct rapahub_region_options options_of(const struct life *life, uint32_t cells)
 {
     return (struct rapahub_region_options){
-        .kind = RAPAHUB_REGION_MPSC, .profile = life->profile, .cells = cells, .leases = 0};
+        .kind = life->kind, .profile = life->profile, .cells = cells, .leases = 0};
 }
 
 static int create(const struct life *life, uint32_t cells)
@@ -103,6 +104,8 @@ static int use(struct life *life, struct sweep_point *point)
     struct rapahub_producer *producer = NULL;
     struct rapahub_consumer *consumer = NULL;
     uint64_t number = 0;
+    struct rapahub_router *router = NULL;
+    uint32_t count;
     int r = rapahub_region_open(life->name, NULL, &region);
 
     if (r < 0)
@@ -110,14 +113,19 @@ static int use(struct life *life, struct sweep_point *point)
     r = rapahub_producer_open(region, NULL, &producer);
     if (r == 0)
         r = rapahub_consumer_open(region, NULL, &consumer);
+    if (r == 0 && life->kind == RAPAHUB_REGION_FANOUT)
+        r = rapahub_router_open(region, 0, &router);
     for (uint64_t i = 1; r == 0 && i < 20; i++) {
         r = rapahub_producer_push(producer, &i, sizeof i, 0);
+        if (r == 0 && router)
+            r = rapahub_router_run(router, 1, 0, &count);
         if (r == 0)
             r = rapahub_consumer_pop(consumer, &number, sizeof number, 0, NULL);
         if (r == 0 && number != i)
             r = -1;
     }
     rapahub_producer_close(producer);
+    rapahub_router_close(router);
     rapahub_consumer_close(consumer);
     (void)rapahub_region_close(region);
     return r == 0 ? 0 : sweep_fail(point, "it does not serve: %d", r);
@@ -200,11 +208,13 @@ static void run(size_t o, struct life *life, enum sweep_mode mode)
     struct sweep_result result;
     int r = sweep_run(&sweep, &result);
 
-    printf("%-8s | %-8s | mode %d | points %5u of %5u | failures %u | absent %u, old %u, new %u, "
+    printf("%-8s | %-6s | %-8s | mode %d | points %5u of %5u | failures %u | absent %u, old %u, "
+           "new %u, "
            "half made %u\n",
-           operations[o].name, life->profile ? "hardened" : "v1", (int)mode,
-           (unsigned)result.points, (unsigned)result.steps, (unsigned)result.failures, life->absent,
-           life->old, life->made, life->half);
+           operations[o].name, life->kind == RAPAHUB_REGION_FANOUT ? "FANOUT" : "MPSC",
+           life->profile ? "hardened" : "v1", (int)mode, (unsigned)result.points,
+           (unsigned)result.steps, (unsigned)result.failures, life->absent, life->old, life->made,
+           life->half);
     if (r < 0 || result.failures > 0)
         fail_msg("%s, step %u: %s", operations[o].name, (unsigned)result.first_failure,
                  result.text);
@@ -226,13 +236,15 @@ static void a_region_is_whole_or_told_to_be_half_made(void **state)
     life.result =
         mmap(NULL, sizeof *life.result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(life.result != MAP_FAILED);
-    for (size_t o = 0; o < sizeof operations / sizeof *operations; o++)
-        for (int profile = RAPAHUB_REGION_V1; profile <= RAPAHUB_REGION_HARDENED; profile++)
-            for (int mode = SWEEP_KILL; mode <= SWEEP_STOP_KILL; mode++) {
-                life.profile = (enum rapahub_region_profile)profile;
-                life.absent = life.old = life.made = life.half = 0;
-                run(o, &life, (enum sweep_mode)mode);
-            }
+    for (int kind = RAPAHUB_REGION_MPSC; kind <= RAPAHUB_REGION_FANOUT; kind++)
+        for (size_t o = 0; o < sizeof operations / sizeof *operations; o++)
+            for (int profile = RAPAHUB_REGION_V1; profile <= RAPAHUB_REGION_HARDENED; profile++)
+                for (int mode = SWEEP_KILL; mode <= SWEEP_STOP_KILL; mode++) {
+                    life.kind = (enum rapahub_region_kind)kind;
+                    life.profile = (enum rapahub_region_profile)profile;
+                    life.absent = life.old = life.made = life.half = 0;
+                    run(o, &life, (enum sweep_mode)mode);
+                }
     munmap(life.result, sizeof *life.result);
 }
 
