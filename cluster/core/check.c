@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/core/check.h"
 
+#include "cluster/core/calls/peer_calls.h"
+
 static const char *check_bounds(const struct cluster_dispatch *core)
 {
     const struct cluster_limits *limits = &core->limits;
@@ -54,6 +56,8 @@ const char *cluster_check_core(const struct cluster_dispatch *core)
         broken = check_containers(core);
     if (!broken && !cluster_dedup_is_sound(core->dedup))
         broken = "the counts of remembered calls are wrong";
+    if (!broken && !cluster_peer_calls_are_counted(core->send))
+        broken = "the counts of calls of other nodes are wrong";
     if (!broken && core->catch_up.state == CLUSTER_CATCH_UP_CURRENT && core->reading)
         broken = "a map that is current is read";
     return broken;

@@ -45,11 +45,20 @@ static int make_base(struct cluster_dispatch *parts)
     return status;
 }
 
+static int make_peers(struct cluster_dispatch *parts)
+{
+    int status = cluster_peers_create(&parts->limits, &parts->peers);
+
+    return status < 0 ? status
+                      : cluster_known_lives_create(parts->limits.containers,
+                                                   hub_random_next(&parts->random), &parts->lives);
+}
+
 static int make_calls(struct cluster_dispatch *parts)
 {
     const struct cluster_limits *limits = &parts->limits;
     struct cluster_send_parts send = {
-        .resolve = {parts->pools, parts->map, parts->locals, parts->node},
+        .resolve = {parts->pools, parts->map, parts->locals, parts->node, &parts->catch_up},
         .receive = {
             .payload = parts->payload, .pending = parts->pending, .effects = parts->effects}};
     int status = cluster_dedup_create(limits, hub_random_next(&parts->random), parts->payload,
@@ -62,13 +71,17 @@ static int make_calls(struct cluster_dispatch *parts)
     if (status == 0)
         status =
             cluster_order_create(limits->calls, hub_random_next(&parts->random), &parts->order);
+    if (status == 0)
+        status = make_peers(parts);
     if (status < 0)
         return status;
     send.receive.dedup = parts->dedup;
     send.parking = parts->parking;
     send.retry = parts->retry;
     send.order = parts->order;
-    return cluster_send_create(limits, &send, &parts->send);
+    send.peers = parts->peers;
+    send.lives = parts->lives;
+    return cluster_send_create(limits, &send, hub_random_next(&parts->random), &parts->send);
 }
 
 static int make_ops(struct cluster_dispatch *parts)
@@ -131,6 +144,8 @@ void cluster_core_release(struct cluster_core **core)
         cluster_ops_release(&parts->ops);
         cluster_copy_owner_release(&parts->copies);
         cluster_send_release(&parts->send);
+        cluster_known_lives_release(&parts->lives);
+        cluster_peers_release(&parts->peers);
         cluster_order_release(&parts->order);
         cluster_retry_release(&parts->retry);
         cluster_parking_release(&parts->parking);

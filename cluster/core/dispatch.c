@@ -3,6 +3,7 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/core/calls/peer_calls.h"
 #include "cluster/core/durability.h"
 #include "hub/base/check.h"
 
@@ -244,6 +245,24 @@ static int end_run(struct cluster_dispatch *core, const struct cluster_event *ev
     return 0;
 }
 
+/* ---- other nodes ---- */
+
+static int change_peer(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    if (event->change == CLUSTER_PEER_UP)
+        return cluster_peer_calls_up(core->send, event->node, event->session, core->now_ns);
+    if (event->change == CLUSTER_PEER_LOST)
+        cluster_peer_calls_lost(core->send, event->node, core->now_ns);
+    else
+        cluster_peer_calls_left(core->send, event->node, core->now_ns);
+    return 0;
+}
+
+static int take_frame(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    return cluster_peer_calls_take(core->send, event->frame, &event->body, core->now_ns);
+}
+
 /* ---- the end ---- */
 
 static int stop(struct cluster_dispatch *core, const struct cluster_event *event)
@@ -277,7 +296,9 @@ static int (*const handlers[CLUSTER_EVENT_KINDS])(struct cluster_dispatch *core,
     [CLUSTER_EVENT_SAVED] = cluster_durability_saved,
     [CLUSTER_EVENT_COPIED] = cluster_durability_copied,
     [CLUSTER_EVENT_RESTORED] = cluster_durability_restored,
-    [CLUSTER_EVENT_STOPS] = stop};
+    [CLUSTER_EVENT_STOPS] = stop,
+    [CLUSTER_EVENT_PEER] = change_peer,
+    [CLUSTER_EVENT_ARRIVED] = take_frame};
 
 int cluster_dispatch_event(struct cluster_dispatch *core, const struct cluster_event *event)
 {

@@ -27,6 +27,8 @@ struct cluster_dispatch {
     struct cluster_parking *parking;
     struct cluster_retry *retry;
     struct cluster_order *order;
+    struct cluster_peers *peers;
+    struct cluster_known_lives *lives;
     struct cluster_send *send;
     struct cluster_ops *ops;
     bool reading; /* RANGE was asked for */

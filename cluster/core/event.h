@@ -39,6 +39,9 @@ enum cluster_event_kind {
     CLUSTER_EVENT_RESTORED,     /* a copy with which a container begins covers these calls; as often
                                    as there are copies, in their order, before BEGUN */
     CLUSTER_EVENT_STOPS,        /* the node ends in order: last copies are made */
+    CLUSTER_EVENT_PEER,         /* the link to another node, or that node, changes */
+    CLUSTER_EVENT_ARRIVED,      /* a frame of another node has come. A negative return: its link
+                                   ends, and is told as lost */
     CLUSTER_EVENT_KINDS
 };
 
@@ -47,10 +50,17 @@ enum cluster_event_change {
     CLUSTER_CONTAINER_CHANGES
 };
 
+enum cluster_event_peer {
+    CLUSTER_PEER_UP,   /* its link is up, with the session and the boot that it has now */
+    CLUSTER_PEER_LOST, /* its link is lost, with all that was under way */
+    CLUSTER_PEER_LEFT, /* it is no node of the cluster any more */
+    CLUSTER_PEER_CHANGES
+};
+
 struct cluster_event {
     uint64_t now_ns;
     uint8_t kind;
-    uint8_t change;  /* CONTAINER: enum cluster_event_change */
+    uint8_t change;  /* CONTAINER: enum cluster_event_change; PEER: enum cluster_event_peer */
     uint64_t id;     /* the effect that asked for it had this id */
     uint64_t number; /* CANCEL: of the call; ORIGIN_ENDED: the origin; ORDER_CANCEL: of the order;
                         OPERATION: its own; NEXT_POOL: the next pool's major; RESTORED, COPIED: the
@@ -61,7 +71,9 @@ struct cluster_event {
                           last delta; STORE: of the transaction */
     uint64_t token;    /* RESTORED: of the copy */
     uint64_t covered;  /* BEGUN: so many ends of calls are in the copy; 0: there was none */
-    uint64_t session;  /* STARTED: the revision that created the record of the own session */
+    uint64_t session;  /* STARTED: the revision that created the record of the own session; PEER:
+                          of its */
+    uint32_t node;     /* PEER */
     uint32_t boot, generation;   /* STARTED */
     int32_t status, application; /* STORE: enum cluster_txn_status, never UNKNOWN */
     bool whole;                  /* RESTORED: it is of a whole state, not of changes; COPIED: the
@@ -78,7 +90,8 @@ struct cluster_event {
     const struct cluster_record_operation *operation;
     const struct cluster_send_call *call;
     const struct cluster_orders_order *order;
-    struct cluster_payload_body body; /* RUN: the answer */
+    const struct cluster_peer_frame *frame; /* ARRIVED */
+    struct cluster_payload_body body;       /* RUN: the answer; ARRIVED: that of the frame */
 };
 
 #endif

@@ -84,7 +84,8 @@ struct cluster_body_call {
     uint64_t lineage;       /* that it was last admitted in; 0: none */
     uint64_t left_us;       /* time until its deadline */
     uint64_t method_id;
-    uint64_t root_origin, root_number; /* uid of the call at the root of its chain; 0: itself */
+    uint64_t root_origin, root_number; /* its chain: the uid of the call at its root, or, from a
+                                          node, the chain's number and 1; 0: it begins one */
     uint32_t order;                    /* 0: none */
     uint64_t order_prev;               /* number of the call before it in this order; 0: none */
     uint64_t done_below;               /* all numbers of this origin below have ended */
@@ -114,6 +115,8 @@ enum cluster_body_nack_reason {
     CLUSTER_NACK_UNKNOWN,
     CLUSTER_NACK_VERSION,
     CLUSTER_NACK_HOPS,
+    CLUSTER_NACK_LOST, /* it was handed on, and may have been admitted; the others say that it was
+                          not */
     CLUSTER_NACK_END
 };
 

@@ -28,6 +28,8 @@ LATER = {
     "cluster_seat_server_rule_name": "the figures of a node",
     "cluster_connection_silent_since": "PING of a link that is not of this machine",
     "cluster_clients_broken": "the figures of a node",
+    "cluster_peer_frame_put": "calls by links between nodes",
+    "cluster_peer_frame_read": "calls by links between nodes",
     "cluster_keyring_create": "datagrams of several nodes",
     "cluster_keyring_install": "datagrams of several nodes",
     "cluster_keyring_use": "datagrams of several nodes",

@@ -11,6 +11,7 @@
 
 struct row {
     struct cluster_effect effect;
+    struct cluster_peer_frame frame;
     uint8_t body[CLUSTER_EFFECTS_BODY_MAX];
 };
 
@@ -67,6 +68,10 @@ void cluster_effects_add(struct cluster_effects_queue *queue, const struct clust
     CHECK(cluster_effects_space(queue) > 0 && effect->body.size <= sizeof row->body &&
           effect->text.size <= sizeof row->body - effect->body.size);
     row->effect = *effect;
+    if (effect->frame) {
+        row->frame = *effect->frame;
+        row->effect.frame = &row->frame;
+    }
     row->effect.body.data = row->body;
     row->effect.text.data = (const char *)row->body + effect->body.size;
     if (effect->body.size > 0)

@@ -12,6 +12,7 @@
 
 #include "cluster/base/ids.h"
 #include "cluster/base/txn.h"
+#include "cluster/core/base/peer_frame.h"
 
 #define CLUSTER_EFFECTS_MAX      256 /* in a step */
 #define CLUSTER_EFFECTS_BODY_MAX 512 /* bytes; a larger body stays outside and has a number */
@@ -42,6 +43,8 @@ enum cluster_effect_kind {
                             changed since `number` - 1; a module that cannot do that saves all.
                             cluster_core_covered writes the calls for it, before event SAVED. Event
                             COPIED. A life that begins loads after the copies before it ended */
+    CLUSTER_EFFECT_SEND, /* `frame` goes to a node whose link is up, with the body; where it cannot
+                            be sent the link is lost: event PEER */
     CLUSTER_EFFECT_KINDS
 };
 
@@ -57,11 +60,12 @@ struct cluster_effect {
     uint64_t id; /* an event with it comes, once; 0: none comes */
     uint64_t at_ns, number;
     uint64_t pool, method;
-    struct cluster_uid uid;        /* RUN */
-    uint64_t chain;                /* RUN: calls that are made to answer it have it too */
-    uint64_t payload;              /* number of a body that is outside; 0: it is `body` */
-    uint64_t token, lineage;       /* of the life of the container */
-    const struct cluster_txn *txn; /* TXN */
+    struct cluster_uid uid;                 /* RUN */
+    uint64_t chain;                         /* RUN: calls that are made to answer it have it too */
+    uint64_t payload;                       /* number of a body that is outside; 0: it is `body` */
+    uint64_t token, lineage;                /* of the life of the container */
+    const struct cluster_txn *txn;          /* TXN */
+    const struct cluster_peer_frame *frame; /* SEND; good as long as a body */
     uint32_t container;
     int32_t status, application;
     uint8_t kind, how;

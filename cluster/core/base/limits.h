@@ -21,6 +21,9 @@ struct cluster_limits {
     uint64_t dedup_bytes, dedup_container_bytes;
     uint32_t retries;
     uint64_t retry_bytes;
+    uint32_t peers;      /* other nodes */
+    uint32_t peer_calls; /* that are open at once of one of them, and as many that are sent to it */
+    uint64_t peer_bytes; /* that the calls of one of them keep */
 };
 
 #define CLUSTER_LIMITS_MIB (UINT64_C(1) << 20)
@@ -42,6 +45,9 @@ struct cluster_limits {
                              .dedup_bytes = 128 * CLUSTER_LIMITS_MIB,           \
                              .dedup_container_bytes = 16 * CLUSTER_LIMITS_MIB,  \
                              .retries = 100000,                                 \
-                             .retry_bytes = 256 * CLUSTER_LIMITS_MIB})
+                             .retry_bytes = 256 * CLUSTER_LIMITS_MIB,           \
+                             .peers = 256,                                      \
+                             .peer_calls = 16384,                               \
+                             .peer_bytes = 32 * CLUSTER_LIMITS_MIB})
 
 #endif

@@ -320,6 +320,17 @@ void cluster_admitted_let_go(struct cluster_admitted *all, uint32_t place)
     history->held--;
 }
 
+/* The first of all is looked at when it may be due, and so are the others then. */
+void cluster_admitted_note_until(struct cluster_admitted *all, uint32_t origin, uint64_t until_ns)
+{
+    struct cluster_admitted_origin *row = cluster_admitted_origin_at(all, origin);
+
+    if (until_ns == 0 || until_ns > row->until_ns)
+        row->until_ns = until_ns;
+    if (until_ns != 0 && (all->distant_ns == 0 || until_ns < all->distant_ns))
+        all->distant_ns = until_ns;
+}
+
 /* ---- limits ---- */
 
 /* A peer has only a part of what a container remembers, so that none fills it alone. */

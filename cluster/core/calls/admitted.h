@@ -38,7 +38,8 @@ struct cluster_admitted_origin {
     uint32_t first, last;    /* calls */
     uint32_t next, previous; /* in the same history */
     bool ended;
-    bool unheard; /* it came with a copy, and has sent nothing since */
+    bool unheard;      /* it came with a copy, and has sent nothing since */
+    uint64_t until_ns; /* the last deadline of its calls, if they come by another node; 0 */
 };
 
 struct cluster_admitted_call {
@@ -64,6 +65,7 @@ struct cluster_admitted {
     struct cluster_index by_chain; /* calls that run */
     uint64_t admitted, bytes;
     uint64_t unheard_ns; /* when origins that are unheard of are due; 0: there are none */
+    uint64_t distant_ns; /* when origins that come by other nodes are looked at; 0: likewise */
 };
 
 int cluster_admitted_init(struct cluster_admitted *all, const struct cluster_limits *limits,
@@ -80,6 +82,9 @@ struct cluster_admitted_call *cluster_admitted_call_at(const struct cluster_admi
 
 /* Returns the peer that an origin belongs to; 0: this node. */
 uint64_t cluster_admitted_peer(const struct cluster_admitted *all, uint32_t origin);
+
+/* A call of an origin comes by another node, and has this deadline; or, 0, from here. */
+void cluster_admitted_note_until(struct cluster_admitted *all, uint32_t origin, uint64_t until_ns);
 
 /* Return a place, or 0. */
 uint32_t cluster_admitted_find(const struct cluster_admitted *all, uint64_t pool,

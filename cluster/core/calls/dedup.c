@@ -249,6 +249,7 @@ enum cluster_dedup_verdict cluster_dedup_look(struct cluster_dedup *dedup,
         struct cluster_admitted_origin *row = cluster_admitted_origin_at(&dedup->all, origin);
 
         row->unheard = false;
+        cluster_admitted_note_until(&dedup->all, origin, call->until_ns);
         note_done_below(dedup, origin, call->done_below);
         if (row->ended || call->uid.number < row->done_below)
             return CLUSTER_VERDICT_ENDED;
@@ -326,6 +327,7 @@ int cluster_dedup_admit(struct cluster_dedup *dedup, const struct cluster_dedup_
         cluster_admitted_remove_origin(&dedup->all, origin);
     if (full)
         return refuse(full);
+    cluster_admitted_note_until(&dedup->all, origin, call->until_ns);
     note_done_below(dedup, origin, call->done_below);
     *out = add(dedup, origin, call, weight);
     return 0;

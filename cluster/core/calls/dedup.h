@@ -40,6 +40,7 @@ struct cluster_dedup_call {
     uint64_t reserve;        /* bytes for which there shall be room when it ends */
     uint64_t asker;          /* the caller's, for who is told of the end */
     uint64_t chain;          /* calls that are made to answer one another; 0: it is the first */
+    uint64_t until_ns;       /* its deadline, if another node sent it; 0: it was made here */
 };
 
 struct cluster_dedup_answer {

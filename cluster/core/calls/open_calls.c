@@ -6,12 +6,14 @@
 #include "cluster/core/base/timers.h"
 #include "hub/base/check.h"
 
-int cluster_open_calls_init(struct cluster_open_calls *open, uint32_t max)
+int cluster_open_calls_init(struct cluster_open_calls *open, uint32_t max, uint64_t secret)
 {
     *open = (struct cluster_open_calls){.made = 0};
     if (cluster_table_init(&open->calls, max, sizeof(struct cluster_open_call)) == 0 &&
         cluster_table_init(&open->members, max, sizeof(struct cluster_open_member)) == 0 &&
-        cluster_index_init(&open->by_number, max, 0) == 0)
+        cluster_index_init(&open->by_number, max, 0) == 0 &&
+        cluster_index_init(&open->by_sender, max, secret) == 0 &&
+        cluster_index_init(&open->by_uid, max, secret) == 0)
         return 0;
     cluster_open_calls_fini(open);
     return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u open calls", max);
@@ -19,6 +21,8 @@ int cluster_open_calls_init(struct cluster_open_calls *open, uint32_t max)
 
 void cluster_open_calls_fini(struct cluster_open_calls *open)
 {
+    cluster_index_fini(&open->by_uid);
+    cluster_index_fini(&open->by_sender);
     cluster_index_fini(&open->by_number);
     cluster_table_fini(&open->members);
     cluster_table_fini(&open->calls);
@@ -61,6 +65,89 @@ uint32_t cluster_open_calls_find_member(const struct cluster_open_calls *open, u
                : 0;
 }
 
+/* ---- calls between nodes ---- */
+
+static bool is_same(struct cluster_uid one, struct cluster_uid other)
+{
+    return one.origin == other.origin && one.number == other.number;
+}
+
+static uint32_t hash_uid(const struct cluster_index *index, struct cluster_uid uid,
+                         uint32_t container, uint32_t node)
+{
+    return cluster_index_hash(index, uid.origin, uid.number, (uint64_t)node << 32 | container);
+}
+
+/* Such a call has one member. */
+static uint32_t hash_sender(const struct cluster_open_calls *open,
+                            const struct cluster_open_call *call)
+{
+    return hash_uid(&open->by_sender, call->asked.uid, call->asked.query.offset,
+                    call->asked.from.node);
+}
+
+uint32_t cluster_open_calls_find_sent_by(const struct cluster_open_calls *open, uint32_t node,
+                                         struct cluster_uid uid, uint64_t pool, uint32_t container)
+{
+    struct cluster_index_cursor cursor;
+    uint32_t place = cluster_index_first(&open->by_sender,
+                                         hash_uid(&open->by_sender, uid, container, node), &cursor);
+
+    for (; place != 0; place = cluster_index_next(&open->by_sender, &cursor)) {
+        const struct cluster_send_call *asked = &cluster_open_calls_at(open, place)->asked;
+
+        if (asked->from.node == node && is_same(asked->uid, uid) && asked->pool == pool &&
+            asked->query.offset == container)
+            break;
+    }
+    return place;
+}
+
+static uint32_t hash_sent(const struct cluster_open_calls *open, uint32_t place)
+{
+    const struct cluster_open_member *member = cluster_open_calls_member(open, place);
+
+    return hash_uid(&open->by_uid, cluster_open_calls_at(open, member->call)->asked.uid,
+                    member->container, member->node);
+}
+
+void cluster_open_calls_note_sent(struct cluster_open_calls *open, uint32_t place)
+{
+    cluster_index_put(&open->by_uid, hash_sent(open, place), place);
+}
+
+void cluster_open_calls_note_back(struct cluster_open_calls *open, uint32_t place)
+{
+    cluster_index_remove(&open->by_uid, hash_sent(open, place), place);
+}
+
+static bool is_sent(const struct cluster_open_calls *open, const struct cluster_open_member *member,
+                    const struct cluster_open_calls_sent *sent)
+{
+    const struct cluster_send_call *asked = &cluster_open_calls_at(open, member->call)->asked;
+    bool meant = sent->attempt == CLUSTER_OPEN_CALLS_ANY
+                     ? member->attempt != CLUSTER_OPEN_CALLS_OVER
+                     : member->attempt == sent->attempt;
+
+    return meant && member->node == sent->node && member->container == sent->container &&
+           is_same(asked->uid, sent->uid) && asked->pool == sent->pool;
+}
+
+uint32_t cluster_open_calls_find_sent(const struct cluster_open_calls *open,
+                                      const struct cluster_open_calls_sent *sent)
+{
+    struct cluster_index_cursor cursor;
+    uint32_t place = cluster_index_first(
+        &open->by_uid, hash_uid(&open->by_uid, sent->uid, sent->container, sent->node), &cursor);
+
+    while (place != 0 &&
+           (place == sent->but || !is_sent(open, cluster_open_calls_member(open, place), sent)))
+        place = cluster_index_next(&open->by_uid, &cursor);
+    return place;
+}
+
+/* ---- rows ---- */
+
 static void add_member(struct cluster_open_calls *open, uint32_t call_place, uint32_t container)
 {
     struct cluster_open_call *call = cluster_open_calls_at(open, call_place);
@@ -87,7 +174,10 @@ uint32_t cluster_open_calls_add(struct cluster_open_calls *open,
 
     CHECK(place != 0);
     *cluster_open_calls_at(open, place) = *call;
-    cluster_index_put(&open->by_number, hash_of(open, call->asked.number), place);
+    if (call->asked.from.node == 0)
+        cluster_index_put(&open->by_number, hash_of(open, call->asked.number), place);
+    else
+        cluster_index_put(&open->by_sender, hash_sender(open, call), place);
     for (uint32_t i = members->count; i-- > 0;)
         add_member(open, place, members->first + i);
     return place;
@@ -115,6 +205,8 @@ struct cluster_dedup_call cluster_open_calls_asks(const struct cluster_open_call
                                        .repeat = call->method.repeat,
                                        .reserve = call->asked.reserve,
                                        .asker = member->id,
+                                       .until_ns =
+                                           call->asked.from.node != 0 ? call->asked.deadline_ns : 0,
                                        .chain = call->asked.chain};
 }
 
@@ -124,6 +216,7 @@ struct cluster_retry_call cluster_open_calls_again(const struct cluster_open_cal
     return (struct cluster_retry_call){.flow = cluster_open_calls_order(call, member->container),
                                        .number = member->id,
                                        .bytes = sizeof *member,
+                                       .tries = member->tries,
                                        .deadline_ns = CLUSTER_TIMERS_NEVER};
 }
 
@@ -153,6 +246,9 @@ void cluster_open_calls_remove(struct cluster_open_calls *open, uint32_t place)
     const struct cluster_open_call *call = cluster_open_calls_at(open, place);
 
     CHECK(call->members == 0);
-    cluster_index_remove(&open->by_number, hash_of(open, call->asked.number), place);
+    if (call->asked.from.node == 0)
+        cluster_index_remove(&open->by_number, hash_of(open, call->asked.number), place);
+    else
+        cluster_index_remove(&open->by_sender, hash_sender(open, call), place);
     cluster_table_give(&open->calls, place);
 }

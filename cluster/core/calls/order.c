@@ -14,6 +14,7 @@ struct row {
     uint32_t line;
     uint32_t next, previous; /* in the order of the numbers */
     bool admitted, waits;
+    bool misses; /* it waits for one that is not here */
 };
 
 struct line { /* an order; it is there while a call of it is */
@@ -21,6 +22,7 @@ struct line { /* an order; it is there while a call of it is */
     uint32_t first, last;    /* rows */
     uint32_t open;           /* the first row that was not admitted; 0: all were */
     uint32_t next, previous; /* lines with a call that may be taken */
+    uint32_t missing;        /* calls that miss the one before them */
     bool listed;             /* it is one of those */
 };
 
@@ -108,13 +110,18 @@ static void unlist(struct cluster_order *order, uint32_t place)
     *(line->next != 0 ? &line_at(order, line->next)->previous : &order->last) = line->previous;
 }
 
+static bool is_ready(const struct row *row)
+{
+    return row->waits && !row->misses;
+}
+
 /* Returns the first call that waits and may be admitted, or 0: those with the number of the open
  * row may, all of them. */
 static uint32_t first_waiting(const struct cluster_order *order, const struct line *line)
 {
     uint32_t place = line->open;
 
-    while (place != 0 && (row_at(order, place)->admitted || !row_at(order, place)->waits)) {
+    while (place != 0 && (row_at(order, place)->admitted || !is_ready(row_at(order, place)))) {
         place = row_at(order, place)->next;
         if (place != 0 && row_at(order, place)->number != row_at(order, line->open)->number)
             return 0;
@@ -206,6 +213,16 @@ bool cluster_order_has(const struct cluster_order *order, const struct cluster_o
     return place != 0 && row_at(order, place)->number == number;
 }
 
+uint64_t cluster_order_previous(const struct cluster_order *order, uint64_t id)
+{
+    const struct row *row = row_at(order, id);
+    uint32_t place = row->previous;
+
+    while (place != 0 && row_at(order, place)->number == row->number)
+        place = row_at(order, place)->previous;
+    return place != 0 ? row_at(order, place)->number : 0;
+}
+
 /* r[impl cluster.order.admit] */
 bool cluster_order_may(const struct cluster_order *order, uint64_t id)
 {
@@ -215,9 +232,26 @@ bool cluster_order_may(const struct cluster_order *order, uint64_t id)
     return line->open == 0 || row_at(order, line->open)->number >= row->number;
 }
 
-void cluster_order_wait(struct cluster_order *order, uint64_t id)
+static void set_misses(struct cluster_order *order, struct row *row, bool misses)
+{
+    line_at(order, row->line)->missing += (uint32_t)misses - (uint32_t)row->misses;
+    row->misses = misses;
+}
+
+void cluster_order_wait(struct cluster_order *order, uint64_t id, bool misses)
 {
     row_at(order, id)->waits = true;
+    set_misses(order, row_at(order, id), misses);
+}
+
+/* The call that those after it miss may be this one. */
+static void find_missed(struct cluster_order *order, const struct row *row)
+{
+    const struct line *line = line_at(order, row->line);
+    uint32_t place = row->next;
+
+    for (; place != 0 && line->missing > 0; place = row_at(order, place)->next)
+        set_misses(order, row_at(order, place), false);
 }
 
 void cluster_order_admit(struct cluster_order *order, uint64_t id)
@@ -227,6 +261,8 @@ void cluster_order_admit(struct cluster_order *order, uint64_t id)
     CHECK(cluster_order_may(order, id));
     row->admitted = true;
     row->waits = false;
+    set_misses(order, row, false);
+    find_missed(order, row);
     settle(order, row->line);
 }
 
@@ -252,6 +288,7 @@ void cluster_order_end(struct cluster_order *order, uint64_t id)
     uint32_t place = row->line;
     struct line *line = line_at(order, place);
 
+    line->missing -= row->misses;
     if (line->open == id)
         line->open = row->next;
     *(row->previous != 0 ? &row_at(order, row->previous)->next : &line->first) = row->next;

@@ -34,11 +34,16 @@ uint64_t cluster_order_add(struct cluster_order *order, const struct cluster_ord
 bool cluster_order_has(const struct cluster_order *order, const struct cluster_order_key *key,
                        uint64_t number);
 
+/* Returns the number of the call before this one in its order that is open, or 0. */
+uint64_t cluster_order_previous(const struct cluster_order *order, uint64_t id);
+
 /* Says whether a call may be admitted now. The ids here and below are of calls that are open. */
 bool cluster_order_may(const struct cluster_order *order, uint64_t id);
 
-/* A call waits. It is taken when something has changed in its order, and it may be admitted. */
-void cluster_order_wait(struct cluster_order *order, uint64_t id);
+/* A call waits. It is taken when something has changed in its order, and it may be admitted. One
+ * that `misses` the call before it is not taken before another one of its order was admitted: else
+ * two of them would be taken in turn without end. */
+void cluster_order_wait(struct cluster_order *order, uint64_t id, bool misses);
 
 /* A call was admitted; or was, and is not any more. */
 void cluster_order_admit(struct cluster_order *order, uint64_t id);

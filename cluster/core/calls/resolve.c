@@ -40,7 +40,7 @@ static int find_local(const struct cluster_resolve *resolve, const struct cluste
     if (!local)
         return rapahub_fail(RAPAHUB_ENOTLOCAL, "cluster.resolve.query",
                             "pool %s has no container on this node", pool->name);
-    *out = (struct cluster_resolve_members){.first = local->container, .count = 1, .pinned = true};
+    *out = (struct cluster_resolve_members){local->container, 1, resolve->node};
     return 0;
 }
 
@@ -58,7 +58,7 @@ static int find_physical(const struct cluster_resolve *resolve,
     if (container == pool->containers)
         return rapahub_fail(RAPAHUB_ENOTLOCAL, "cluster.resolve.query",
                             "pool %s has no container on node %" PRIu64, pool->name, node);
-    *out = (struct cluster_resolve_members){.first = container, .count = 1, .pinned = true};
+    *out = (struct cluster_resolve_members){container, 1, (uint32_t)node};
     return 0;
 }
 
@@ -121,6 +121,12 @@ static int refuse_quarantined(const struct cluster_pools_pool *pool, uint32_t co
                         container, pool->name, pool->name, pool->name, container);
 }
 
+/* The token with which the epoch of an entry begins; its session has the generation. */
+static uint64_t token_of(const struct cluster_entry *entry)
+{
+    return cluster_ids_token(cluster_ids_generation(entry->session), entry->epoch, 0);
+}
+
 /* Two steps, and in this order. The container is here: the map may not know it yet, or not any
  * more. The map says that it is here: it will be, and a call that was sent to its owner would come
  * back. r[impl cluster.resolve.twice] r[impl cluster.resolve.hops] */
@@ -140,6 +146,7 @@ int cluster_resolve_target(const struct cluster_resolve *resolve, uint64_t pool,
                             "pool %s is being removed: `rapahub apply` makes it anew", known->name);
     *out = (struct cluster_resolve_target){.way = CLUSTER_WAY_WAIT};
     if (local) {
+        out->token = local->token;
         out->lineage = local->lineage;
         out->copying = local->state == CLUSTER_LOCAL_SERVING && local->copying;
         if (local->state == CLUSTER_LOCAL_SERVING && !local->copying)
@@ -160,5 +167,118 @@ int cluster_resolve_target(const struct cluster_resolve *resolve, uint64_t pool,
                             hops);
     out->way = CLUSTER_WAY_SEND;
     out->node = address->entry.owner;
+    out->token = token_of(&address->entry);
+    out->lineage = address->entry.lineage;
     return 0;
+}
+
+/* ---- a call of another node ---- */
+
+bool cluster_resolve_is_behind(const struct cluster_resolve *resolve, uint64_t revision)
+{
+    return resolve->catch_up && resolve->catch_up->revision < revision;
+}
+
+/* r[impl cluster.peer.token] */
+bool cluster_resolve_is_stale(const struct cluster_resolve *resolve, uint64_t pool,
+                              uint32_t container, uint64_t token)
+{
+    const struct cluster_address *address = cluster_address_map_find(resolve->map, pool, container);
+
+    return !address || token < token_of(&address->entry);
+}
+
+/* The lives of one epoch differ in the lowest bits of their tokens. */
+static bool is_of_epoch(uint64_t token, uint64_t of_epoch)
+{
+    return cluster_ids_generation(token) == cluster_ids_generation(of_epoch) &&
+           cluster_ids_epoch(token) == cluster_ids_epoch(of_epoch);
+}
+
+static void stay(const struct cluster_local_container *local, struct cluster_resolve_verdict *out)
+{
+    out->step = CLUSTER_ARRIVED_WAIT;
+    out->token = local->token;
+    out->lineage = local->lineage;
+    out->copying = local->state == CLUSTER_LOCAL_SERVING && local->copying;
+    if (local->state == CLUSTER_LOCAL_SERVING && !local->copying)
+        out->step = CLUSTER_ARRIVED_RUN;
+}
+
+/* Only the node where a call began says which lineage may admit it: else two could, one after the
+ * other. So it is handed on with the lineage that it has. r[impl cluster.peer.forward] */
+static void leave(const struct cluster_resolve *resolve, const struct cluster_resolve_arrival *call,
+                  const struct cluster_address *address, struct cluster_resolve_verdict *out)
+{
+    const struct cluster_entry *entry = &address->entry;
+
+    out->node = entry->owner;
+    out->token = token_of(entry);
+    out->epoch = entry->epoch;
+    out->lineage = entry->lineage;
+    if (call->pinned || entry->owner == 0 || entry->owner == resolve->node ||
+        entry->lineage != call->lineage || entry->epoch < cluster_ids_epoch(call->token))
+        return;
+    if (call->ttl == 0)
+        out->reason = CLUSTER_NACK_HOPS;
+    else
+        out->step = CLUSTER_ARRIVED_FORWARD;
+}
+
+/* The container has a later epoch than the one that is meant: the map of its sender is old, and so
+ * may be the one here. */
+static void tell_later(const struct cluster_resolve *resolve,
+                       const struct cluster_local_container *local,
+                       struct cluster_resolve_verdict *out)
+{
+    out->node = resolve->node;
+    out->epoch = cluster_ids_epoch(local->token);
+    out->lineage = local->lineage;
+}
+
+static bool find_method(const struct cluster_resolve *resolve,
+                        const struct cluster_resolve_arrival *call,
+                        struct cluster_resolve_verdict *out)
+{
+    const struct cluster_pools_pool *pool = cluster_pools_find(resolve->pools, call->pool);
+    const struct cluster_pools_method *method;
+
+    if (!pool && cluster_resolve_is_behind(resolve, call->revision))
+        out->step = CLUSTER_ARRIVED_BEHIND;
+    if (!pool || pool->state == CLUSTER_POOL_DESTROYING || call->container >= pool->containers)
+        return false;
+    method = cluster_pools_method(resolve->pools, pool, call->method);
+    out->reason = CLUSTER_NACK_VERSION;
+    if (method)
+        out->method = *method;
+    return method != NULL;
+}
+
+/* The same two steps as for a call of this node. r[impl cluster.peer.twice] */
+void cluster_resolve_arrived(const struct cluster_resolve *resolve,
+                             const struct cluster_resolve_arrival *call,
+                             struct cluster_resolve_verdict *out)
+{
+    const struct cluster_local_container *local =
+        cluster_local_containers_find(resolve->locals, call->pool, call->container);
+    const struct cluster_address *address =
+        cluster_address_map_find(resolve->map, call->pool, call->container);
+    uint64_t epoch = cluster_ids_epoch(call->token);
+
+    *out = (struct cluster_resolve_verdict){.step = CLUSTER_ARRIVED_REFUSE,
+                                            .reason = CLUSTER_NACK_UNKNOWN};
+    if (!find_method(resolve, call, out))
+        return;
+    out->reason = CLUSTER_NACK_MOVED;
+    if (local && is_of_epoch(local->token, call->token) &&
+        !(address && address->entry.epoch > epoch))
+        stay(local, out);
+    else if (local && local->token > call->token && !is_of_epoch(local->token, call->token))
+        tell_later(resolve, local, out);
+    else if (address && address->entry.owner == resolve->node && address->entry.epoch == epoch)
+        out->step = CLUSTER_ARRIVED_WAIT;
+    else if (cluster_resolve_is_behind(resolve, call->revision))
+        out->step = CLUSTER_ARRIVED_BEHIND;
+    else if (address)
+        leave(resolve, call, address, out);
 }

@@ -143,15 +143,24 @@ static void delay_flow(struct cluster_retry *retry, uint32_t place, uint64_t now
     set_flow(retry, place, now_ns + hub_random_below(retry->random, bound + 1));
 }
 
+static uint64_t first_bound(uint32_t tries)
+{
+    uint64_t bound = CLUSTER_RETRY_FIRST_NS;
+
+    for (; tries > 0 && bound < CLUSTER_RETRY_MOST_NS; tries--)
+        bound *= 2;
+    return bound < CLUSTER_RETRY_MOST_NS ? bound : CLUSTER_RETRY_MOST_NS;
+}
+
 /* A flow has a row, so there is space for as many. */
 static uint32_t add_flow(struct cluster_retry *retry, const struct cluster_order_key *key,
-                         uint64_t now_ns)
+                         uint32_t tries, uint64_t now_ns)
 {
     uint32_t place = cluster_table_take(&retry->flows);
     struct flow *flow = flow_at(retry, place);
 
     flow->key = *key;
-    flow->bound_ns = CLUSTER_RETRY_FIRST_NS;
+    flow->bound_ns = first_bound(tries);
     cluster_index_put(&retry->by_key, key_hash(retry, key), place);
     cluster_index_put(&retry->by_container, container_hash(retry, key->pool, key->container),
                       place);
@@ -189,7 +198,7 @@ int cluster_retry_add(struct cluster_retry *retry, const struct cluster_retry_ca
                             "the limit is reached of the calls that are tried again");
     flow_place = seek(retry, &call->flow);
     if (flow_place == 0)
-        flow_place = add_flow(retry, &call->flow, now_ns);
+        flow_place = add_flow(retry, &call->flow, call->tries, now_ns);
     flow = flow_at(retry, flow_place);
     row = row_at(retry, place);
     *row = (struct row){.id = ++retry->added << 32 | place,
@@ -296,6 +305,18 @@ void cluster_retry_hurry(struct cluster_retry *retry, uint64_t pool, uint32_t co
         if (flow->key.pool != pool || flow->key.container != container || flow->timer == 0)
             continue;
         flow->bound_ns = CLUSTER_RETRY_FIRST_NS;
+        set_flow(retry, place, now_ns);
+    }
+}
+
+void cluster_retry_hurry_all(struct cluster_retry *retry, uint64_t now_ns)
+{
+    uint32_t place = 0;
+
+    while ((place = cluster_table_after(&retry->flows, place)) != 0) {
+        if (flow_at(retry, place)->timer == 0)
+            continue;
+        flow_at(retry, place)->bound_ns = CLUSTER_RETRY_FIRST_NS;
         set_flow(retry, place, now_ns);
     }
 }

@@ -34,6 +34,7 @@ struct cluster_retry_call {
     uint64_t number;               /* the caller's */
     uint64_t bytes;                /* that it keeps meanwhile */
     uint64_t deadline_ns;
+    uint32_t tries; /* attempts that failed while it was not here */
 };
 
 struct cluster_retry_due {
@@ -46,7 +47,8 @@ int cluster_retry_create(const struct cluster_limits *limits, struct hub_random 
                          struct cluster_retry **out);
 void cluster_retry_release(struct cluster_retry **retry);
 
-/* Adds a call as the last of its flow. A flow that it begins is tried after a first delay. -EBUSY,
+/* Adds a call as the last of its flow. A flow that it begins is tried after a first delay, below a
+ * bound that the tries of before have doubled. -EBUSY,
  * with the limit in the text. */
 int cluster_retry_add(struct cluster_retry *retry, const struct cluster_retry_call *call,
                       uint64_t now_ns, uint64_t *out);
@@ -66,6 +68,9 @@ bool cluster_retry_done(struct cluster_retry *retry, uint64_t id, uint64_t now_n
 /* Something has changed for a container: its flows are tried at once. */
 void cluster_retry_hurry(struct cluster_retry *retry, uint64_t pool, uint32_t container,
                          uint64_t now_ns);
+
+/* Something has changed for many: all flows are tried at once. */
+void cluster_retry_hurry_all(struct cluster_retry *retry, uint64_t now_ns);
 
 /* Returns when there is something to be done, or CLUSTER_TIMERS_NEVER. */
 uint64_t cluster_retry_next(const struct cluster_retry *retry);

@@ -86,13 +86,13 @@ static void a_call_that_waits_is_taken_in_its_turn(void **state)
     uint64_t ten = add(order, 10), eleven = add(order, 11), twelve = add(order, 12);
 
     (void)state;
-    cluster_order_wait(order, twelve);
-    cluster_order_wait(order, eleven);
+    cluster_order_wait(order, twelve, false);
+    cluster_order_wait(order, eleven, false);
     assert_int_equal(take(order), 0);
     cluster_order_admit(order, ten);
     assert_int_equal(take(order), 11);
     assert_int_equal(take(order), 0);
-    cluster_order_wait(order, eleven);
+    cluster_order_wait(order, eleven, false);
     assert_int_equal(take(order), 0); /* nothing has changed */
     (void)add(order, 20);
     assert_int_equal(take(order), 11);
@@ -114,7 +114,7 @@ static void lost_calls_are_admitted_again_in_the_order(void **state)
     cluster_order_lose(order, eleven);
     cluster_order_lose(order, again);
     cluster_order_lose(order, ten);
-    cluster_order_wait(order, eleven);
+    cluster_order_wait(order, eleven, false);
     assert_false(cluster_order_may(order, eleven));
     assert_true(cluster_order_may(order, again)); /* the same call */
     cluster_order_admit(order, again);
@@ -178,7 +178,7 @@ static void act(struct cluster_order *order, struct plain *at, struct hub_random
         at->admitted = true;
         at->waits = false;
     } else {
-        cluster_order_wait(order, at->id);
+        cluster_order_wait(order, at->id, false);
         at->waits = true;
     }
 }
@@ -204,6 +204,21 @@ static void in_random_orders_each_waits_for_those_before_it(void **state)
     cluster_order_release(&order);
 }
 
+/* r[verify cluster.peer.order] */
+static void a_call_knows_the_one_before_it(void **state)
+{
+    struct cluster_order *order = open_order();
+    uint64_t third = add(order, 9), first = add(order, 4), twin = add(order, 9);
+
+    (void)state;
+    assert_int_equal(cluster_order_previous(order, first), 0);
+    assert_int_equal(cluster_order_previous(order, third), 4);
+    assert_int_equal(cluster_order_previous(order, twin), 4);
+    cluster_order_end(order, first);
+    assert_int_equal(cluster_order_previous(order, twin), 0);
+    cluster_order_release(&order);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +227,7 @@ int main(void)
         cmocka_unit_test(a_call_that_waits_is_taken_in_its_turn),
         cmocka_unit_test(lost_calls_are_admitted_again_in_the_order),
         cmocka_unit_test(one_more_than_there_may_be_is_not_added),
+        cmocka_unit_test(a_call_knows_the_one_before_it),
         cmocka_unit_test(in_random_orders_each_waits_for_those_before_it),
     };
 

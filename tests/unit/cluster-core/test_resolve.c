@@ -31,7 +31,7 @@ static struct stage open_stage(void)
     assert_int_equal(cluster_address_map_create(CONTAINERS, 1, &stage.map), 0);
     assert_int_equal(cluster_local_containers_create(CONTAINERS, 1, &stage.locals), 0);
     assert_int_equal(cluster_pools_put(stage.pools, POOL, 1, pool_records_of(&kv, &records)), 0);
-    stage.resolve = (struct cluster_resolve){stage.pools, stage.map, stage.locals, HERE};
+    stage.resolve = (struct cluster_resolve){stage.pools, stage.map, stage.locals, HERE, NULL};
     return stage;
 }
 
@@ -72,14 +72,14 @@ static void each_mode_means_its_containers(void **state)
         struct cluster_resolve_query query;
         struct cluster_resolve_members members;
     } cases[] = {
-        {{CLUSTER_MODE_DIRECT, 0, 4, 0}, {4, 1, false}},
-        {{CLUSTER_MODE_HASH, UINT64_MAX, 0, 0}, {UINT64_MAX % CONTAINERS, 1, false}},
-        {{CLUSTER_MODE_RANGE, 0, 1, 3}, {1, 3, false}},
-        {{CLUSTER_MODE_RANGE, 0, 0, CONTAINERS}, {0, CONTAINERS, false}},
-        {{CLUSTER_MODE_BROADCAST, 0, 0, 0}, {0, CONTAINERS, false}},
-        {{CLUSTER_MODE_LOCAL, 0, 0, 0}, {3, 1, true}},
-        {{CLUSTER_MODE_PHYSICAL, HERE, 0, 0}, {3, 1, true}},
-        {{CLUSTER_MODE_PHYSICAL, THERE, 0, 0}, {2, 1, true}},
+        {{CLUSTER_MODE_DIRECT, 0, 4, 0}, {4, 1, 0}},
+        {{CLUSTER_MODE_HASH, UINT64_MAX, 0, 0}, {UINT64_MAX % CONTAINERS, 1, 0}},
+        {{CLUSTER_MODE_RANGE, 0, 1, 3}, {1, 3, 0}},
+        {{CLUSTER_MODE_RANGE, 0, 0, CONTAINERS}, {0, CONTAINERS, 0}},
+        {{CLUSTER_MODE_BROADCAST, 0, 0, 0}, {0, CONTAINERS, 0}},
+        {{CLUSTER_MODE_LOCAL, 0, 0, 0}, {3, 1, HERE}},
+        {{CLUSTER_MODE_PHYSICAL, HERE, 0, 0}, {3, 1, HERE}},
+        {{CLUSTER_MODE_PHYSICAL, THERE, 0, 0}, {2, 1, THERE}},
     };
     struct stage stage = open_stage();
 

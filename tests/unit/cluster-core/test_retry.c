@@ -166,6 +166,49 @@ static void a_change_makes_the_flows_of_its_container_due(void **state)
     cluster_retry_release(&retry);
 }
 
+/* r[verify cluster.retry.flow] r[verify cluster.peer.send] */
+static void a_change_for_many_makes_all_flows_due(void **state)
+{
+    struct cluster_retry *retry = open_retry();
+    struct cluster_retry_due due;
+
+    (void)state;
+    for (uint32_t container = 1; container <= 3; container++) {
+        struct cluster_retry_call call = call_of(container, container, UINT64_MAX);
+        uint64_t id;
+
+        call.tries = 40;
+        assert_int_equal(cluster_retry_add(retry, &call, 0, &id), 0);
+    }
+    assert_false(cluster_retry_take(retry, 0, &due));
+    cluster_retry_hurry_all(retry, 1);
+    for (int i = 0; i < 3; i++)
+        (void)take(retry, 1);
+    assert_false(cluster_retry_take(retry, 1, &due));
+    cluster_retry_release(&retry);
+}
+
+/* The tries of before count, up to the bound. r[verify cluster.retry.flow] */
+static void a_call_that_was_tried_before_waits_longer(void **state)
+{
+    uint64_t most = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < 200; i++) {
+        struct cluster_retry *retry = open_retry();
+        struct cluster_retry_call call = call_of(1, 1, UINT64_MAX);
+        uint64_t id, next;
+
+        call.tries = i % 2 == 0 ? 5 : UINT32_MAX;
+        assert_int_equal(cluster_retry_add(retry, &call, 0, &id), 0);
+        next = cluster_retry_next(retry);
+        assert_true(next <= (i % 2 == 0 ? 32 * CLUSTER_RETRY_FIRST_NS : CLUSTER_RETRY_MOST_NS));
+        most = next > most ? next : most;
+        cluster_retry_release(&retry);
+    }
+    assert_true(most > 8 * CLUSTER_RETRY_FIRST_NS);
+}
+
 /* r[verify cluster.retry.bounds] */
 static void more_calls_or_bytes_than_may_wait_are_refused(void **state)
 {
@@ -229,6 +272,8 @@ int main(void)
         cmocka_unit_test(calls_of_a_flow_are_tried_one_after_another),
         cmocka_unit_test(a_call_ends_once_at_its_deadline),
         cmocka_unit_test(a_change_makes_the_flows_of_its_container_due),
+        cmocka_unit_test(a_change_for_many_makes_all_flows_due),
+        cmocka_unit_test(a_call_that_was_tried_before_waits_longer),
         cmocka_unit_test(more_calls_or_bytes_than_may_wait_are_refused),
         cmocka_unit_test(each_call_leaves_once_and_in_its_order),
     };
