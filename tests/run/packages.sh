@@ -4,10 +4,12 @@
 
 # shellcheck disable=SC2034 # both are for the files that source this one
 build_packages=(build-essential cmake ninja-build pkg-config libffi-dev libzstd-dev
-    libfyaml-dev libjansson-dev libsqlite3-dev libssl-dev)
+    libfyaml-dev libjansson-dev libsqlite3-dev libssl-dev
+    libnghttp2-dev libprotobuf-c-dev protobuf-c-compiler)
 # shellcheck disable=SC2034
 test_packages=(gcc g++ clang clang-format clang-tidy cppcheck codespell shellcheck
-    universal-ctags valgrind strace spin python3 libcmocka-dev scdoc zlib1g)
+    universal-ctags valgrind strace spin python3 libcmocka-dev scdoc zlib1g
+    etcd-server etcd-client)
 
 is_installed() {
     dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
