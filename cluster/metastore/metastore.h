@@ -38,6 +38,7 @@ struct cluster_metastore_options { /* zero: the default given */
     const struct cluster_seat_link
         *link; /* of a seat: the way to it; it and its user live longer */
     void *link_user;
+    const char *tls; /* for etcds: the folder with ca.pem, client.pem and client.key */
 };
 
 struct cluster_metastore_stats {

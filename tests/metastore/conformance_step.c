@@ -11,7 +11,8 @@
 #include "hub/base/clock.h"
 #include "tests/support/testing.h"
 
-#define MANY (3 * CLUSTER_TXN_FLIGHT_MAX)
+#define MANY       (3 * CLUSTER_TXN_FLIGHT_MAX)
+#define STEPS_MOST 100
 
 static const struct cluster_metastore_end *end;
 
@@ -55,23 +56,27 @@ static int submit(struct store_stage *stage, struct store_answer *answer)
     return cluster_metastore_submit(stage->store, &txn, store_stage_on_txn, answer);
 }
 
-/* The descriptor says that there is an end; it comes in the step. r[verify cluster.store.step] */
+/* The descriptor says that there is something to do; the end comes in a step, of which a store on
+ * the network needs some. r[verify cluster.store.step] */
 static void nothing_ends_outside_of_a_step(void **state)
 {
     struct test *test = *state;
     struct store_answer *answer = &test->answers[0];
     struct pollfd fd = {.fd = cluster_metastore_fd(test->stage.store), .events = POLLIN};
-    uint64_t next;
+    uint64_t next, steps = 0;
 
     assert_int_equal(submit(&test->stage, answer), 0);
-    assert_int_equal(answer->ends, 0);
-    assert_int_equal(poll(&fd, 1, 20000), 1);
-    assert_int_equal(answer->ends, 0);
-    assert_int_equal(cluster_metastore_step(test->stage.store, 2, &next), 0);
+    while (answer->ends == 0 && steps < STEPS_MOST) {
+        assert_int_equal(poll(&fd, 1, 20000), 1);
+        assert_int_equal(answer->ends, 0);
+        assert_int_equal(cluster_metastore_step(test->stage.store, 2 + steps++, &next), 0);
+    }
     assert_int_equal(answer->ends, 1);
-    assert_int_equal(cluster_metastore_step(test->stage.store, 3, &next), 0);
+    do
+        assert_int_equal(cluster_metastore_step(test->stage.store, 2 + steps++, &next), 0);
+    while (poll(&fd, 1, 0) != 0 && steps < STEPS_MOST);
     assert_int_equal(answer->ends, 1);
-    assert_int_equal(poll(&fd, 1, 0), 0);
+    assert_true(steps < STEPS_MOST);
 }
 
 static void on_chained(void *user, int status, uint64_t rev, const struct cluster_pair *gets,
@@ -189,6 +194,7 @@ static void what_is_too_large_is_refused_at_once(void **state)
     struct test *test = *state;
     char *large = calloc(1, CLUSTER_TXN_VALUE_MAX + 1), keys[CLUSTER_TXN_LIST_MAX + 1][8];
     struct cluster_write list[CLUSTER_TXN_LIST_MAX + 1];
+    uint64_t before = store_stage_sync(&test->stage).rev;
 
     for (unsigned i = 0; i <= CLUSTER_TXN_LIST_MAX; i++) {
         snprintf(keys[i], sizeof keys[i], "/%u", i);
@@ -203,7 +209,7 @@ static void what_is_too_large_is_refused_at_once(void **state)
     assert_int_equal(try_txn(test, list, 1), -EMSGSIZE);
     list[0] = list[1];
     assert_int_equal(try_txn(test, list, 2), -EINVAL);
-    assert_int_equal(store_stage_sync(&test->stage).rev, 0);
+    assert_int_equal(store_stage_sync(&test->stage).rev, before);
     list[0] = *put_of(keys[0]);
     list[0].key = (struct rapahub_bytes){large, CLUSTER_TXN_KEY_MAX};
     list[0].value = (struct rapahub_bytes){large, CLUSTER_TXN_VALUE_MAX};
