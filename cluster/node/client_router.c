@@ -110,7 +110,8 @@ static int resolve(void *user, const struct cluster_clients_call *call,
 {
     const struct cluster_client_router *self = user;
     const struct cluster_dispatch *parts = cluster_core_parts(self->parts.core);
-    const struct cluster_resolve where = {parts->pools, parts->map, parts->locals, parts->node};
+    const struct cluster_resolve where = {parts->pools, parts->map, parts->locals, parts->node,
+                                          &parts->catch_up};
     const struct cluster_resolve_query query = query_of(call);
     struct cluster_resolve_members members;
     int status;
