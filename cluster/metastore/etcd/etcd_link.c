@@ -178,6 +178,14 @@ static ssize_t fill(struct cluster_etcd_link *link)
     return (ssize_t)cluster_etcd_tls_take(link->tls, link->out, PIECE);
 }
 
+/* A member that closes the connection has said why, if it has: with that it is known what to do. */
+static int fail_to_send(struct cluster_etcd_link *link, int code)
+{
+    int r = receive(link);
+
+    return r < 0 ? r : rapahub_fail(-code, "", "the connection has failed");
+}
+
 int cluster_etcd_link_flush(struct cluster_etcd_link *link)
 {
     ssize_t n = 0;
@@ -197,7 +205,7 @@ int cluster_etcd_link_flush(struct cluster_etcd_link *link)
         if (n < 0 && errno == EAGAIN)
             return watch_socket(link, EPOLLIN | EPOLLOUT, EPOLL_CTL_MOD);
         if (n < 0 && errno != EINTR)
-            return rapahub_fail(-errno, "", "the connection has failed");
+            return fail_to_send(link, errno);
         link->out_at += n > 0 ? (size_t)n : 0;
     }
     return 0;

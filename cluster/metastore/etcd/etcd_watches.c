@@ -25,7 +25,7 @@ static const struct hub_states states = {
         [OVER] = {"Over", 0},
     }};
 
-struct watch {
+struct etcd_watch {
     struct hub_list link;
     uint64_t number;
     uint32_t state;
@@ -51,10 +51,10 @@ void cluster_etcd_watches_init(struct cluster_etcd_watches *watches,
     hub_list_init(&watches->messages);
 }
 
-static struct watch *find(struct cluster_etcd_watches *watches, uint64_t number)
+static struct etcd_watch *find(struct cluster_etcd_watches *watches, uint64_t number)
 {
     HUB_LIST_EACH (&watches->all, link) {
-        struct watch *watch = HUB_LIST_ITEM(link, struct watch, link);
+        struct etcd_watch *watch = HUB_LIST_ITEM(link, struct etcd_watch, link);
 
         if (watch->number == number)
             return watch;
@@ -62,7 +62,7 @@ static struct watch *find(struct cluster_etcd_watches *watches, uint64_t number)
     return NULL;
 }
 
-static void drop(struct cluster_etcd_watches *watches, struct watch *watch)
+static void drop(struct cluster_etcd_watches *watches, struct etcd_watch *watch)
 {
     hub_list_remove(&watch->link);
     watches->count--;
@@ -70,7 +70,7 @@ static void drop(struct cluster_etcd_watches *watches, struct watch *watch)
     free(watch);
 }
 
-static void move(struct watch *watch, uint32_t to, const char *why)
+static void move(struct etcd_watch *watch, uint32_t to, const char *why)
 {
     hub_states_move(&states, &watch->state, to, "watch", why);
 }
@@ -79,7 +79,7 @@ static void move(struct watch *watch, uint32_t to, const char *why)
 
 /* A revision that was heard is not to come; for another one etcd is asked. A revision
  * of an earlier generation can be read no more. */
-static void begin_at(struct cluster_etcd_watches *watches, struct watch *watch)
+static void begin_at(struct cluster_etcd_watches *watches, struct etcd_watch *watch)
 {
     const struct cluster_etcd_space *space = watches->calls->space;
     uint64_t rev = watch->span.rev;
@@ -99,7 +99,7 @@ static void begin_at(struct cluster_etcd_watches *watches, struct watch *watch)
 int cluster_etcd_watches_open(struct cluster_etcd_watches *watches, const struct cluster_span *span,
                               cluster_on_change *on_change, void *user, uint64_t *out)
 {
-    struct watch *watch;
+    struct etcd_watch *watch;
 
     if (watches->count == CLUSTER_METASTORE_WATCHES_MAX)
         return rapahub_fail(RAPAHUB_EBUSY, "cluster.store.bounds",
@@ -134,7 +134,7 @@ static void on_checked(void *user, int status, uint64_t rev, const struct cluste
     (void)count;
     watches->checking = false;
     HUB_LIST_EACH (&watches->all, link) {
-        struct watch *watch = HUB_LIST_ITEM(link, struct watch, link);
+        struct etcd_watch *watch = HUB_LIST_ITEM(link, struct etcd_watch, link);
 
         if (watch->state != CHECKED)
             continue;
@@ -150,7 +150,7 @@ static bool has_to_check(struct cluster_etcd_watches *watches)
     bool has = false;
 
     HUB_LIST_EACH (&watches->all, link)
-        has |= HUB_LIST_ITEM(link, struct watch, link)->state == CHECK;
+        has |= HUB_LIST_ITEM(link, struct etcd_watch, link)->state == CHECK;
     return has && !watches->checking;
 }
 
@@ -170,7 +170,7 @@ static void check(struct cluster_etcd_watches *watches)
     cluster_etcd_calls_add(watches->calls, call);
     watches->checking = true;
     HUB_LIST_EACH (&watches->all, link) {
-        struct watch *watch = HUB_LIST_ITEM(link, struct watch, link);
+        struct etcd_watch *watch = HUB_LIST_ITEM(link, struct etcd_watch, link);
 
         if (watch->state == CHECK)
             move(watch, CHECKED, "etcd is asked");
@@ -195,7 +195,7 @@ static int put(struct cluster_etcd_watches *watches, struct cluster_grpc *grpc,
 }
 
 static int ask_one(struct cluster_etcd_watches *watches, struct cluster_grpc *grpc,
-                   struct watch *watch)
+                   struct etcd_watch *watch)
 {
     struct cluster_etcd_message message;
     int r = cluster_etcd_request_watch(watches->calls->space, &watch->span, watch->number,
@@ -215,7 +215,7 @@ void cluster_etcd_watches_ask(struct cluster_etcd_watches *watches, struct clust
 {
     check(watches);
     HUB_LIST_EACH (&watches->all, link) {
-        struct watch *watch = HUB_LIST_ITEM(link, struct watch, link);
+        struct etcd_watch *watch = HUB_LIST_ITEM(link, struct etcd_watch, link);
 
         if (watch->state == ASK && ask_one(watches, grpc, watch) < 0)
             return;
@@ -225,7 +225,7 @@ void cluster_etcd_watches_ask(struct cluster_etcd_watches *watches, struct clust
 void cluster_etcd_watches_end(struct cluster_etcd_watches *watches, struct cluster_grpc *grpc,
                               uint64_t number)
 {
-    struct watch *watch = find(watches, number);
+    struct etcd_watch *watch = find(watches, number);
     struct cluster_etcd_message message;
 
     if (!watch)
@@ -274,7 +274,7 @@ void cluster_etcd_watches_down(struct cluster_etcd_watches *watches)
         free(message);
     }
     HUB_LIST_EACH (&watches->all, at) {
-        struct watch *watch = HUB_LIST_ITEM(at, struct watch, link);
+        struct etcd_watch *watch = HUB_LIST_ITEM(at, struct etcd_watch, link);
 
         cluster_etcd_changes_fini(&watch->changes);
         if (watch->state == ASKED)
@@ -284,7 +284,7 @@ void cluster_etcd_watches_down(struct cluster_etcd_watches *watches)
 
 /* ---- ends and changes ---- */
 
-static void end_with(struct cluster_etcd_watches *watches, struct watch *watch, int status)
+static void end_with(struct cluster_etcd_watches *watches, struct etcd_watch *watch, int status)
 {
     cluster_on_change *on_change = watch->on_change;
     void *user = watch->user;
@@ -297,7 +297,7 @@ static void end_with(struct cluster_etcd_watches *watches, struct watch *watch, 
 static void tell_batch(struct cluster_etcd_watches *watches, uint64_t number,
                        struct cluster_etcd_batch *batch)
 {
-    struct watch *watch = find(watches, number);
+    struct etcd_watch *watch = find(watches, number);
     struct cluster_etcd_told told;
     int r = 1;
 
@@ -322,7 +322,7 @@ static void tell_message(struct cluster_etcd_watches *watches, struct cluster_et
 {
     const Etcd__WatchResponse *response = cluster_etcd_changes_response(batch);
     uint64_t number = (uint64_t)response->watch_id;
-    struct watch *watch = find(watches, number);
+    struct etcd_watch *watch = find(watches, number);
 
     if (!watch || !response->canceled) {
         tell_batch(watches, number, batch);
@@ -340,7 +340,7 @@ void cluster_etcd_watches_tell(struct cluster_etcd_watches *watches)
     struct hub_list *link;
 
     HUB_LIST_EACH (&watches->all, at) {
-        struct watch *watch = HUB_LIST_ITEM(at, struct watch, link);
+        struct etcd_watch *watch = HUB_LIST_ITEM(at, struct etcd_watch, link);
 
         if (watch->state != OVER)
             continue;
@@ -362,5 +362,5 @@ void cluster_etcd_watches_close(struct cluster_etcd_watches *watches)
 
     cluster_etcd_watches_down(watches);
     while ((link = hub_list_pop(&watches->all)))
-        end_with(watches, HUB_LIST_ITEM(link, struct watch, link), CLUSTER_TXN_CLOSED);
+        end_with(watches, HUB_LIST_ITEM(link, struct etcd_watch, link), CLUSTER_TXN_CLOSED);
 }

@@ -209,21 +209,21 @@ static int add(struct cluster_etcd_changes *changes, const struct event *events,
 {
     Etcd__WatchResponse response = ETCD__WATCH_RESPONSE__INIT;
     Etcd__Event of[4], *pointers[4];
-    Etcd__KeyValue kvs[4], befores[4];
+    Etcd__KeyValue kvs[4], of_before[4];
     struct cluster_etcd_batch *batch;
     int r;
 
     for (size_t i = 0; i < count; i++) {
         etcd__event__init(&of[i]);
         etcd__key_value__init(&kvs[i]);
-        etcd__key_value__init(&befores[i]);
+        etcd__key_value__init(&of_before[i]);
         kvs[i].key = data(events[i].key);
         kvs[i].create_revision = 1;
         kvs[i].mod_revision = events[i].rev;
         kvs[i].version = events[i].version;
-        befores[i].mod_revision = events[i].before;
+        of_before[i].mod_revision = events[i].before;
         of[i].kv = &kvs[i];
-        of[i].prev_kv = events[i].before != 0 ? &befores[i] : NULL;
+        of[i].prev_kv = events[i].before != 0 ? &of_before[i] : NULL;
         pointers[i] = &of[i];
     }
     response.header = &header;
