@@ -3,8 +3,7 @@
  * of a FANOUT region do, in both profiles and modes. In the hardened profile each message comes to
  * whom it belongs once, wherever a router dies; in the profile v1 the one that it was at may come
  * twice. Nobody else is held up, nothing is taken from one that is stopped, and the capacity is
- * whole after. What opens and repairs is long: each 23rd of its instructions is looked at, all of
- * them with --every. */
+ * whole after. One in so many instructions is looked at; all of them with --every. */
 #include <stdio.h>
 #include <string.h>
 
@@ -33,10 +32,10 @@ struct operation {
     int (*setup)(void *user);
     void (*operate)(void *user);
     int (*check)(void *user, struct sweep_point *point);
-    bool is_long;
+    uint32_t stride; /* one in so many instructions is looked at; a prime */
 };
 
-static uint64_t stride = 23; /* of operations that are long */
+static bool every; /* one of its instructions */
 
 static bool is_work(const struct fan_sweep *stage)
 {
@@ -415,13 +414,13 @@ static int check_reap(void *user, struct sweep_point *point)
 /* ---- all of them ---- */
 
 static const struct operation operations[] = {
-    {"route", set_up_route, route, check_route, false},
-    {"follow", set_up_follow, follow, check_follow, true},
-    {"pop", set_up_pop, pop, check_pop, false},
-    {"subscribe", set_up_without_last, subscribe, check_consumers, true},
-    {"leave", set_up_leave, leave, check_consumers, true},
-    {"detach", set_up_whole, detach, check_consumers, true},
-    {"reap", set_up_reap, reap, check_reap, true}};
+    {"route", set_up_route, route, check_route, 11},
+    {"follow", set_up_follow, follow, check_follow, 293},
+    {"pop", set_up_pop, pop, check_pop, 11},
+    {"subscribe", set_up_without_last, subscribe, check_consumers, 101},
+    {"leave", set_up_leave, leave, check_consumers, 41},
+    {"detach", set_up_whole, detach, check_consumers, 41},
+    {"reap", set_up_reap, reap, check_reap, 23}};
 
 static void run(const struct operation *operation, struct fan_sweep *stage, unsigned mode)
 {
@@ -431,7 +430,7 @@ static void run(const struct operation *operation, struct fan_sweep *stage, unsi
                                 .teardown = tear_down,
                                 .user = stage,
                                 .mode = modes[mode],
-                                .stride = operation->is_long ? stride : 1};
+                                .stride = every ? 1 : operation->stride};
     const char *profile = stage->base.profile == RAPAHUB_REGION_V1 ? "v1" : "hardened";
     bool may_double = (operation->operate == route || operation->operate == follow) &&
                       stage->base.profile == RAPAHUB_REGION_V1;
@@ -444,8 +443,12 @@ static void run(const struct operation *operation, struct fan_sweep *stage, unsi
            (unsigned)stage->doubled);
     if (r < 0 || result.failures > 0)
         fail_msg("%s, step %u: %s", operation->name, (unsigned)result.first_failure, result.text);
-    assert_true(result.complete && result.points > 10);
-    assert_int_equal(stage->doubled > 0, may_double && mode != 1);
+    assert_true(result.complete && result.points > 3);
+    if (!may_double || modes[mode] == SWEEP_STOP)
+        assert_int_equal(stage->doubled, 0);
+    else if (every ||
+             operation->operate == route) /* few instructions of a follower are a route's */
+        assert_true(stage->doubled > 0);
 }
 
 /* r[verify region.router.once] r[verify region.router] r[verify region.subscribe] r[verify
@@ -471,6 +474,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_death_or_a_stop_anywhere_harms_nobody)};
 
     if (argc > 1 && strcmp(argv[1], "--every") == 0)
-        stride = 1;
+        every = true;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
