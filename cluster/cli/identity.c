@@ -78,7 +78,10 @@ static int tell_joined(const struct cli *cli, const char *data,
         return cli_json_print(stdout, cli->command->schema, MEMBER("cluster", uuid),
                               MEMBER("node", joined->node), MEMBER("seat", joined->seat));
     printf("cluster  %s\nnode     %" PRIu32 "\nseat     %s\n", uuid, joined->node, joined->seat);
-    cli_failure_note(cli, "next: rapahubd --data %s", data);
+    cli_failure_note(cli,
+                     "%s has the identity of the node; this release does not run a node whose "
+                     "metastore is another one's yet",
+                     data);
     return 0;
 }
 

@@ -46,7 +46,7 @@ static int open_store(struct cluster_boot *boot, const struct cluster_boot_optio
     int r;
 
     if (boot->folder.joined)
-        return rapahub_fail(RAPAHUB_ESTATE, "cluster.join.folder",
+        return rapahub_fail(RAPAHUB_ENOTSUP, "cluster.join.folder",
                             "%s: this node has joined a cluster, its metastore is that of another "
                             "node (%s), and this release cannot run it yet",
                             boot->folder.root.path, boot->folder.url);
