@@ -9,7 +9,7 @@ build_packages=(build-essential cmake ninja-build pkg-config libffi-dev libzstd-
 # shellcheck disable=SC2034
 test_packages=(gcc g++ clang clang-format clang-tidy cppcheck codespell shellcheck
     universal-ctags valgrind strace spin python3 libcmocka-dev scdoc zlib1g
-    etcd-server etcd-client)
+    etcd-server etcd-client openssl)
 
 is_installed() {
     dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
