@@ -237,7 +237,7 @@ static bool leads(struct etcd_process *etcd, unsigned member)
     const char *const words[] = {"endpoint", "status", NULL};
 
     return etcd->runs[member] &&
-           ctl(etcd, member, words, "kB, true") | ctl(etcd, member, words, "MB, true");
+           (ctl(etcd, member, words, "kB, true") || ctl(etcd, member, words, "MB, true"));
 }
 
 unsigned etcd_process_leader(struct etcd_process *etcd)
