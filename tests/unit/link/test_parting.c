@@ -268,10 +268,29 @@ static void *sleep_for_requests(void *user)
     const struct hub_link_until until = {.done = has_come,
                                          .user = end,
                                          .stage = HUB_WAIT_SLEEP,
-                                         .deadline_ns = hub_clock_after(SOON)};
+                                         .deadline_ns = hub_clock_after(HUB_SECOND)};
 
     (void)hub_link_wait(end->connection.link, &until);
     return NULL;
+}
+
+/* A bell of before ends a wait at once, and the next one sleeps; for a second where the wake finds
+ * it awake. */
+static pthread_t begin_to_sleep(struct pair *pair, uint32_t bit)
+{
+    struct hub_peer_entry *entry = pair->host.view.entry;
+    pthread_t thread;
+    bool over = true;
+
+    while (over) {
+        over = false;
+        assert_int_equal(pthread_create(&thread, NULL, sleep_for_requests, &pair->guest), 0);
+        while (!over && (hub_observe(&entry->guest_wait) & bit) == 0) {
+            over = pthread_tryjoin_np(thread, NULL) == 0;
+            sched_yield();
+        }
+    }
+    return thread;
 }
 
 /* In the futex, and at the doorbell. r[verify hub.death.guard] */
@@ -293,9 +312,7 @@ static void who_wakes_in_what_is_anothers_leaves_the_sleep_bits_of_that(void **s
         open_parting(&pair, false, false);
         entry = pair.host.view.entry;
         pair.guest.connection.link->wait.manner = ways[i].manner;
-        assert_int_equal(pthread_create(&thread, NULL, sleep_for_requests, &pair.guest), 0);
-        while ((hub_observe(&entry->guest_wait) & ways[i].bit) == 0)
-            sched_yield();
+        thread = begin_to_sleep(&pair, ways[i].bit);
         clean_up(&pair, REPLACED);
         successors = HUB_WAIT_PART | HUB_WAIT_RX | UINT32_C(7) << HUB_WAIT_CPU_SHIFT;
         hub_publish(&entry->guest_wait, successors);
