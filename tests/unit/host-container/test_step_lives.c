@@ -64,12 +64,42 @@ static void a_step_of_one_life_leaves_the_next_one_alone(void **state)
     close_ends(&ends);
 }
 
+static int no_piece(void *user, void *data, size_t size)
+{
+    (void)user, (void)data, (void)size;
+    fail_msg("a state moves");
+    return RAPAHUB_ESTATE;
+}
+
+/* r[verify cluster.step.state] */
+static void the_state_of_another_life_does_not_move(void **state)
+{
+    static const struct rapahub_pieces pieces = {no_piece, NULL};
+    const struct rapahub_container_options options = {.id = answering_id, .pool_name = "test"};
+    struct ends ends = open_ends();
+    struct rapahub_step step = within(&ends, 0);
+
+    (void)state;
+    ends.answering->stage->container->token = 71;
+    step.token = 70;
+    assert_int_equal(rapahub_host_begin_async(handle(&ends), &step, (struct rapahub_guest_id){0},
+                                              &options, RAPAHUB_BEGIN_INIT),
+                     RAPAHUB_EINVAL);
+    step.state = &pieces;
+    assert_int_equal(rapahub_host_save_changes_async(handle(&ends), &step), 0);
+    turn_until(&ends, 1);
+    assert_int_equal(ends.codes[0], RAPAHUB_ESTALE);
+    assert_int_equal(ends.answering->count, 0);
+    close_ends(&ends);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plug_that_cannot_be_asked_leaves_the_container_open),
         cmocka_unit_test(a_plug_that_fails_leaves_plugged_what_another_one_has_plugged),
         cmocka_unit_test(a_step_of_one_life_leaves_the_next_one_alone),
+        cmocka_unit_test(the_state_of_another_life_does_not_move),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
