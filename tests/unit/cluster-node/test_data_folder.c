@@ -20,50 +20,7 @@
 #include "tests/store/disk.h"
 #include "tests/store/folder_stage.h"
 #include "tests/support/testing.h"
-
-static int begin(void **state)
-{
-    struct folder_stage *stage = calloc(1, sizeof *stage);
-
-    folder_stage_begin(stage);
-    *state = stage;
-    return 0;
-}
-
-static int end(void **state)
-{
-    folder_stage_end(*state);
-    free(*state);
-    return 0;
-}
-
-static int open_folder(const struct folder_stage *stage, struct cluster_data_folder *folder)
-{
-    const struct cluster_data_folder_options options = {.path = stage->path, .lock_fd = -1};
-
-    return cluster_data_folder_open(folder, &options);
-}
-
-static void set_up(const struct folder_stage *stage)
-{
-    struct cluster_data_folder folder;
-
-    assert_int_equal(open_folder(stage, &folder), 0);
-    assert_int_equal(cluster_data_folder_count_boot(&folder), 0);
-    cluster_data_folder_close(&folder);
-}
-
-/* It is refused with this code, and the message has the text. */
-static void assert_refused(const struct folder_stage *stage, int code, const char *text)
-{
-    struct cluster_data_folder folder;
-
-    assert_int_equal(open_folder(stage, &folder), code);
-    if (!strstr(rapahub_last_error()->text, text))
-        fail_msg("'%s' does not say '%s'", rapahub_last_error()->text, text);
-    assert_non_null(strstr(rapahub_last_error()->text, stage->path));
-    assert_int_equal(folder.lock, -1);
-}
+#include "tests/unit/cluster-node/data_folder_stage.h"
 
 /* r[verify cluster.folder.setup] */
 static void a_folder_that_is_not_there_is_set_up(void **state)
