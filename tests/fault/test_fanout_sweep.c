@@ -443,7 +443,7 @@ static void run(const struct operation *operation, struct fan_sweep *stage, unsi
            (unsigned)stage->doubled);
     if (r < 0 || result.failures > 0)
         fail_msg("%s, step %u: %s", operation->name, (unsigned)result.first_failure, result.text);
-    assert_true(result.complete && result.points > 3);
+    assert_true(result.complete && result.points > 10);
     if (!may_double || modes[mode] == SWEEP_STOP)
         assert_int_equal(stage->doubled, 0);
     else if (every ||
