@@ -192,8 +192,9 @@ const struct cli_command cluster_commands[] = {
              "its certificate where it has one.",
      .example = "rapahub node status",
      .schema = "rapahub.node.status/1",
-     .members = "number, name, state, session, boot, revision, pools, containers, serving, calls; "
-                "where it has a certificate identity, certificate, certificate_expires, ca_hash, "
+     .members = "number, name, state, session, boot, revision, compacted, pools, containers, "
+                "serving, calls; where it has a certificate identity, certificate, "
+                "certificate_expires, ca_hash, "
                 "authority, or identity_fault",
      .options = node_options,
      .run = cluster_get_status},

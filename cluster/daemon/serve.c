@@ -152,6 +152,7 @@ static int open_node(struct serving *serving)
                                                  .group = settings->group,
                                                  .listen = settings->listen,
                                                  .guests_max = settings->guests,
+                                                 .metastore_keep_ns = settings->keep_ns,
                                                  .lock_fd = serving->options->ties.lock};
 
     daemon_report_send(serving->options->ties.report, DAEMON_REPORT_STATUS, "reads its folder");

@@ -11,6 +11,7 @@
 #include "host/config/suggest.h"
 #include "host/config/units.h"
 #include "host/socket/role.h"
+#include "hub/base/clock.h"
 
 #define AT(member) offsetof(struct daemon_settings, member)
 
@@ -36,6 +37,9 @@ const struct daemon_settings_key daemon_settings_keys[DAEMON_SETTINGS_KEYS + 1] 
         "where clients with a certificate may come over the network, HOST in numbers or * (none)"),
     KEY("stop_timeout", SPAN, stop_timeout_ns, "DUR",
         "the longest an end in order may take; then all is ended at once", .fallback = "60s"),
+    KEY("metastore.keep", LONG_SPAN, keep_ns, "DUR",
+        "how long the metastore tells what was overwritten; then that is forgotten",
+        .fallback = "1h", .max = 720),
     KEY("log.level", LEVEL, level, "LEVEL", "error, warn, info or debug", .fallback = "info"),
     KEY("warden.reset_after", SPAN, reset_after_ns, "DUR",
         "a daemon that was ready for so long is started again at once; an earlier death counts",
@@ -63,6 +67,7 @@ static const char *const examples[] = {
     [DAEMON_SETTINGS_GROUP_ROLE] = "GROUP, GROUP:viewer, GROUP:operator or GROUP:admin",
     [DAEMON_SETTINGS_ADDRESSES] = "HOST:PORT, as 192.0.2.7:9413 or *:9413, or several with commas",
     [DAEMON_SETTINGS_SPAN] = "a duration, as 30s",
+    [DAEMON_SETTINGS_LONG_SPAN] = "a duration from 1s to 720h",
     [DAEMON_SETTINGS_BUDGET] = "a budget, as 5/60s",
     [DAEMON_SETTINGS_COUNT] = "a whole number",
     [DAEMON_SETTINGS_SIZE] = "a size, as 64M",
@@ -146,12 +151,20 @@ static bool parse_budget(const char *text, uint32_t *count, uint64_t *period_ns)
     return true;
 }
 
+static bool parse_long_span(const char *text, uint32_t hours_max, uint64_t *out)
+{
+    return config_units_span(text, out) == 0 && *out >= HUB_SECOND &&
+           *out <= hours_max * 3600 * HUB_SECOND;
+}
+
 static bool parse_number(const struct daemon_settings_key *key, const char *text, void *to,
                          void *second)
 {
     switch (key->type) {
     case DAEMON_SETTINGS_SPAN:
         return config_units_span(text, to) == 0 && *(uint64_t *)to > 0;
+    case DAEMON_SETTINGS_LONG_SPAN:
+        return parse_long_span(text, key->max, to);
     case DAEMON_SETTINGS_SIZE:
         return config_units_size(text, to) == 0 && *(uint64_t *)to > 0;
     case DAEMON_SETTINGS_BUDGET:

@@ -34,7 +34,7 @@ struct cluster_seat_link;
 
 struct cluster_metastore_options { /* zero: the default given */
     bool create;                   /* a store that is not there is set up; else it is refused */
-    uint64_t keep_ns;              /* how long changes remain readable: an hour */
+    uint64_t keep_ns;              /* how long changes remain readable at least: an hour */
     const struct cluster_seat_link
         *link; /* of a seat: the way to it; it and its user live longer */
     void *link_user;

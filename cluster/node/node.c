@@ -28,6 +28,8 @@
 #define DRAIN_NS   (10 * HUB_SECOND) /* for calls to end, and for last copies */
 #define DISK_NS    (10 * HUB_SECOND)
 #define TURN_MS    10
+#define KEEP_LEAST HUB_SECOND
+#define KEEP_MOST  (720 * 3600 * HUB_SECOND)
 #define GROUP_SIZE 256
 
 struct rapahub_node {
@@ -53,8 +55,11 @@ static int check(const struct rapahub_node_options *options)
         return rapahub_fail(RAPAHUB_EINVAL, "", "`reserved` of the options of a node is set");
     if (!options->data)
         return rapahub_fail(RAPAHUB_EINVAL, "", "a node needs a data folder");
-    return options->guests_max > 255
-               ? rapahub_fail(RAPAHUB_EINVAL, "", "a node has at most 255 guests")
+    if (options->guests_max > 255)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "a node has at most 255 guests");
+    return options->metastore_keep_ns != 0 && (options->metastore_keep_ns < KEEP_LEAST ||
+                                               options->metastore_keep_ns > KEEP_MOST)
+               ? rapahub_fail(RAPAHUB_EINVAL, "", "a metastore keeps history for 1 s to 720 h")
                : 0;
 }
 
@@ -99,8 +104,11 @@ static const struct cluster_boot_read_visitor nothing = {
 static int boot(struct rapahub_node *node, const struct rapahub_node_options *options)
 {
     static const struct cluster_metastore_end *const ends[] = {&cluster_sqlite_end, NULL};
-    const struct cluster_boot_options how = {
-        .data = options->data, .name = node->name, .ends = ends, .lock_fd = options->lock_fd};
+    const struct cluster_boot_options how = {.data = options->data,
+                                             .name = node->name,
+                                             .ends = ends,
+                                             .lock_fd = options->lock_fd,
+                                             .keep_ns = options->metastore_keep_ns};
     char path[PATH_MAX];
     int status = cluster_boot_run(&how, &node->boot);
 
@@ -178,6 +186,7 @@ static int make_services(struct rapahub_node *node)
                                                  .marker = node->boot.marker,
                                                  .lists = {.core = runner->core,
                                                            .pools = runner->pools,
+                                                           .store = node->boot.store,
                                                            .name = node->name,
                                                            .node = node->boot.folder.node,
                                                            .boot = node->boot.folder.boot,

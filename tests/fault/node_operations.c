@@ -5,14 +5,17 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <rapahub/value.h>
 
+#include "hub/base/clock.h"
 #include "tests/support/testing.h"
 
 #define COUNTER      TEST_PREFIX "/bin/counter.so"
+#define SLEEPER      TEST_PREFIX "/" TEST_LIBDIR "/rapahub/echo.so"
 #define MODULE(name) TEST_PREFIX "/tests/modules/" name ".so"
 #define SUPERVISED   "    supervise: {intensity: 200/10s, backoff: {initial: 1ms, max: 5ms}}\n"
 #define ADD          "add(i64) -> i64"
@@ -22,6 +25,8 @@
 #define FIRST 5 /* what tally#1 has in the kept folder */
 #define MORE  7 /* what the operation adds */
 #define LATE  3 /* what a pool with checkpoints gets before the node ends */
+
+#define HISTORY 15 /* times that a pool was made and removed */
 
 static const char pools[] = "pools:\n"
                             "  - pool_name: tally\n"
@@ -43,7 +48,15 @@ static const char fresh[] = "pools:\n"
                                                             "    durability: acked\n"
                                                             "    containers: 2\n" SUPERVISED;
 
+/* It sleeps while the node does something by itself. */
+static const char sleeper[] = "pools:\n"
+                              "  - pool_name: sleeper\n"
+                              "    module: " SLEEPER "\n"
+                              "    durability: none\n"
+                              "    repeat: all\n" SUPERVISED;
+
 static char fresh_path[NODE_PROCESS_PATH];
+static uint64_t revision; /* up to which history is to be forgotten */
 
 /* ---- what is so ---- */
 
@@ -165,7 +178,45 @@ static const char *check_release(struct node_stage *stage, unsigned times, bool 
     return node_stage_call(stage, &(struct node_stage_call){"shy", ANSWER, 0, 1}, &answer);
 }
 
+/* A number of the node's status; 0: it is not there. */
+static const char *ask_status(struct node_stage *stage, const char *name, uint64_t *number)
+{
+    char status[NODE_STAGE_DOCUMENT], word[64];
+    const char *wrong = node_stage_ask(stage, "status() -> string", NULL, status), *at;
+
+    snprintf(word, sizeof word, "\"%s\":\"", name);
+    at = wrong ? NULL : strstr(status, word);
+    *number = at ? strtoull(at + strlen(word), NULL, 10) : 0;
+    return wrong;
+}
+
+/* It goes on in the next daemon, and leaves the map as it was. */
+static const char *check_compaction(struct node_stage *stage, unsigned times, bool maybe)
+{
+    uint64_t deadline_ns = hub_clock_after(20 * HUB_SECOND), compacted = 0;
+    const char *wrong = total_is(stage, "tally", 1, FIRST, FIRST);
+
+    (void)times;
+    (void)maybe;
+    while (!wrong && compacted < revision && hub_clock_left(deadline_ns) > 0)
+        wrong = ask_status(stage, "compacted", &compacted);
+    if (!wrong && compacted < revision)
+        wrong = wrong_number(stage, "history is not forgotten", compacted);
+    if (!wrong && node_stage_has_pool(stage, "fresh"))
+        wrong = "a pool is back that was told as deleted";
+    return wrong ? wrong : nothing_else(stage);
+}
+
 /* ---- what comes before ---- */
+
+/* The last revisions become old while the command runs. */
+static const char *make_revisions(struct node_stage *stage)
+{
+    if (node_stage_type(stage, (const char *const[]){"apply", "-f", fresh_path, NULL}) != 0 ||
+        node_stage_type(stage, (const char *const[]){"delete", "fresh", NULL}) != 0)
+        return node_stage_said(stage);
+    return ask_status(stage, "revision", &revision);
+}
 
 static const char *call_once(struct node_stage *stage)
 {
@@ -220,6 +271,12 @@ const struct node_operation node_operations[] = {
      .folder = NODE_OPERATIONS_QUARANTINED,
      .words = {"release", "shy#0", NULL},
      .check = check_release},
+    {.name = "compaction",
+     .folder = NODE_OPERATIONS_HISTORY,
+     .words = {"call", "sleeper.sleep_ns", "1200000000", NULL},
+     .keep = "1s",
+     .prepare = make_revisions,
+     .check = check_compaction},
     {.name = "first start",
      .folder = NODE_OPERATIONS_NOTHING,
      .way = NODE_OPERATIONS_STARTS,
@@ -311,10 +368,24 @@ static void make_quarantine(struct node_stage *stage)
     assert_int_equal(unlink(flag), 0);
 }
 
+static void make_history(struct node_stage *stage)
+{
+    char path[NODE_PROCESS_PATH];
+
+    write_file(stage, "sleeper.yaml", sleeper, path);
+    node_stage_restore(stage, NODE_OPERATIONS_POOLS);
+    node_stage_begin(stage);
+    type(stage, (const char *const[]){"apply", "-f", path, NULL});
+    for (unsigned i = 0; i < HISTORY; i++)
+        assert_null(make_revisions(stage));
+    keep(stage, NODE_OPERATIONS_HISTORY);
+}
+
 void node_operations_begin(struct node_stage *stage)
 {
+    write_file(stage, "fresh.yaml", fresh, fresh_path);
     node_stage_restore(stage, UINT32_MAX);
     make_pools(stage);
     make_quarantine(stage);
-    write_file(stage, "fresh.yaml", fresh, fresh_path);
+    make_history(stage);
 }

@@ -14,6 +14,7 @@ enum node_operations_folder {
     NODE_OPERATIONS_POOLS,       /* two pools that are durable by copies */
     NODE_OPERATIONS_MODULE,      /* and a module that no pool has */
     NODE_OPERATIONS_QUARANTINED, /* a pool whose container is in quarantine, and would begin */
+    NODE_OPERATIONS_HISTORY,     /* a metastore with much that was overwritten */
     NODE_OPERATIONS_FOLDERS,
     NODE_OPERATIONS_NOTHING = -1
 };
@@ -29,6 +30,7 @@ struct node_operation {
     enum node_operations_folder folder;
     enum node_operations_way way;
     const char *words[NODE_STAGE_WORDS];
+    const char *keep; /* how long the metastore keeps history; NULL: the default */
     /* After the node serves: what comes before it, and may be NULL. */
     const char *(*prepare)(struct node_stage *stage);
     /* At the moment in which the command begins: an event that it waits for; may be NULL. */

@@ -146,11 +146,13 @@ void node_stage_prepare(struct node_stage *stage, int *gate)
 {
     char data[NODE_PROCESS_PATH], run[NODE_PROCESS_PATH], said[NODE_PROCESS_PATH];
     char program[] = TEST_PREFIX "/bin/rapahubd", by_data[] = "--data", by_run[] = "--run";
-    char *const words[] = {program, by_data, data, by_run, run, NULL};
+    char keep[64] = "";
+    char *const words[] = {program, by_data, data, by_run, run, stage->keep ? keep : NULL, NULL};
 
     node_stage_path(stage, "data", data);
     node_stage_path(stage, "run", run);
     node_stage_path(stage, "log", said);
+    snprintf(keep, sizeof keep, "--metastore-keep=%s", stage->keep ? stage->keep : "");
     stage->warden = (struct syscall_trace_child){.pid = syscall_trace_spawn(words, said, gate)};
     assert_true(stage->warden.pid > 0);
     stage->node.warden = stage->warden.pid;

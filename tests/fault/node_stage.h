@@ -19,7 +19,8 @@
 struct node_stage {
     struct node_process node; /* its folder is in memory */
     struct syscall_trace_child warden, command;
-    char text[2048]; /* what a function returns */
+    const char *keep; /* --metastore-keep of the next warden; NULL: the default */
+    char text[2048];  /* what a function returns */
 };
 
 void node_stage_open(struct node_stage *stage);

@@ -67,8 +67,9 @@ bool node_sweep_has(const struct node_operation *operation, enum node_sweep_proc
 {
     if (process == NODE_SWEEP_DAEMON)
         return !operation->daemon_dies;
-    return process == NODE_SWEEP_WARDEN ? operation->warden
-                                        : operation->way == NODE_OPERATIONS_TYPED;
+    if (process == NODE_SWEEP_WARDEN)
+        return operation->warden;
+    return operation->way == NODE_OPERATIONS_TYPED && !operation->keep; /* that is no command's */
 }
 
 const char *node_sweep_call_name(long number)
@@ -147,6 +148,7 @@ static const char *begin(const struct point *point)
     point->trace->children[0] = stops ? &stage->warden : &stage->command;
     point->trace->children[1] = stops ? &stage->command : &stage->warden;
     node_stage_restore(stage, (unsigned)point->operation->folder);
+    stage->keep = point->operation->keep;
     if (point->power)
         point->power->begins(point->power->user);
     if (point->power || point->operation->way == NODE_OPERATIONS_STARTS)

@@ -46,7 +46,10 @@ struct rapahub_node_options {
      * 9413 if it is left out, several with commas. They show a certificate of this cluster, and the
      * node shows its own, DATA/tls/node.pem. None. */
     const char *listen;
-    uint64_t reserved[7];
+    /* How long the metastore in the data folder can tell what was overwritten; from 1 s to 720 h.
+     * An hour. */
+    uint64_t metastore_keep_ns;
+    uint64_t reserved[6];
 };
 
 /* Opens the data folder, ends what an earlier life of the node has left, and begins to serve: pools

@@ -18,7 +18,7 @@ static struct cluster_job *make(enum cluster_job_kind kind, size_t more)
     }
     job->kind = kind;
     hub_list_init(&job->link);
-    hub_list_init(&job->watch_link);
+    hub_list_init(&job->reader_link);
     return job;
 }
 

@@ -41,7 +41,8 @@ struct cluster_job {
     cluster_on_change *on_change;
     void *user;
 
-    struct hub_list watch_link; /* WATCH: in the owner's list of all */
+    struct hub_list reader_link; /* RANGE, WATCH: in the owner's list of all */
+    uint64_t needs;              /* the first revision that such a job still reads; the owner's */
     uint64_t watch;
     struct hub_a32 gone; /* WATCH: it was unwatched; written by the owner, read by both */
 };

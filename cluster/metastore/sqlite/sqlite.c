@@ -21,12 +21,15 @@ struct sample {
 struct store {
     struct cluster_metastore base;
     struct cluster_writer writer;
-    struct hub_list watches; /* all but those that are gone */
+    struct hub_list readers; /* ranges, and all watches but those that are gone */
     uint64_t last_watch, watches_count;
     uint64_t transactions, reads; /* open */
     uint64_t keep_ns;
     struct sample samples[SAMPLES]; /* a ring */
     unsigned first, count;
+    uint64_t old_rev;   /* the newest revision that is old enough */
+    uint64_t forget_ns; /* nothing is forgotten before this time */
+    bool forgets;       /* a compaction of its own is open */
 };
 
 static struct store *store_of(struct cluster_metastore *base)
@@ -44,7 +47,7 @@ static int open_store(const char *url, const struct cluster_metastore_options *o
         return rapahub_fail(RAPAHUB_ENOMEM, "", "%s: out of memory", url);
     store->base.end = &cluster_sqlite_end;
     store->keep_ns = options->keep_ns ? options->keep_ns : KEEP_NS;
-    hub_list_init(&store->watches);
+    hub_list_init(&store->readers);
     r = cluster_writer_start(&store->writer, url + strlen(SCHEME ":"), options->create);
     if (r != 0) {
         free(store);
@@ -64,6 +67,7 @@ static void close_store(struct cluster_metastore *base)
     while ((link = hub_list_pop(&left))) {
         struct cluster_job *job = HUB_LIST_ITEM(link, struct cluster_job, link);
 
+        hub_list_remove(&job->reader_link);
         cluster_results_clear(&job->results);
         job->status = CLUSTER_TXN_CLOSED;
         job->more = false;
@@ -128,8 +132,11 @@ static int range(struct cluster_metastore *base, const struct cluster_span *span
     int r = may_give(store);
     struct cluster_job *job = r == 0 ? cluster_jobs_span(CLUSTER_JOB_RANGE, span) : NULL;
 
-    if (job)
+    if (job) {
         job->on_range = on_range;
+        job->needs = span->rev != 0 ? span->rev : UINT64_MAX;
+        hub_list_append(&store->readers, &job->reader_link);
+    }
     return r != 0 ? r : give(store, job, user);
 }
 
@@ -161,9 +168,9 @@ static int watch(struct cluster_metastore *base, const struct cluster_span *span
         return -ENOMEM;
     job->on_change = on_change;
     job->user = user;
-    job->rev = span->rev;
+    job->rev = job->needs = span->rev;
     job->watch = *out = ++store->last_watch;
-    hub_list_append(&store->watches, &job->watch_link);
+    hub_list_append(&store->readers, &job->reader_link);
     store->watches_count++;
     cluster_writer_give(&store->writer, job);
     return 0;
@@ -173,7 +180,7 @@ static void forget_watch(struct store *store, struct cluster_job *job)
 {
     if (hub_load_relaxed(&job->gone))
         return;
-    hub_list_remove(&job->watch_link);
+    hub_list_remove(&job->reader_link);
     store->watches_count--;
     hub_publish(&job->gone, 1);
 }
@@ -183,10 +190,10 @@ static void unwatch(struct cluster_metastore *base, uint64_t number)
 {
     struct store *store = store_of(base);
 
-    HUB_LIST_EACH (&store->watches, link) {
-        struct cluster_job *job = HUB_LIST_ITEM(link, struct cluster_job, watch_link);
+    HUB_LIST_EACH (&store->readers, link) {
+        struct cluster_job *job = HUB_LIST_ITEM(link, struct cluster_job, reader_link);
 
-        if (job->watch != number)
+        if (job->kind != CLUSTER_JOB_WATCH || job->watch != number)
             continue;
         forget_watch(store, job);
         cluster_writer_nudge(&store->writer);
@@ -253,6 +260,7 @@ static void end_watch(struct store *store, struct cluster_job *job)
     cluster_jobs_tell(job);
     cluster_results_clear(&job->results);
     if (hub_load_relaxed(&job->gone) == 0 && job->status == CLUSTER_TXN_OK) {
+        job->needs = job->rev;
         cluster_writer_give(&store->writer, job);
         return;
     }
@@ -271,17 +279,23 @@ static void end_job(struct store *store, struct cluster_job *job)
     else
         store->reads--;
     cluster_jobs_tell(job);
+    hub_list_remove(&job->reader_link);
     cluster_jobs_free(job);
 }
 
-static void ignore(void *user, int status, uint64_t rev, const struct cluster_pair *gets,
-                   size_t count)
+/* ---- old revisions ---- */
+
+/* Without space or memory it is tried again later. */
+static void on_forgotten(void *user, int status, uint64_t rev, const struct cluster_pair *gets,
+                         size_t count)
 {
-    (void)user;
+    struct store *store = user;
+
     (void)status;
     (void)rev;
     (void)gets;
     (void)count;
+    store->forgets = false;
 }
 
 static struct sample *sample_at(struct store *store, unsigned index)
@@ -300,21 +314,49 @@ static void note_revision(struct store *store, uint64_t now_ns)
     *sample_at(store, store->count++) = (struct sample){now_ns, rev};
 }
 
-/* Forgets what was overwritten before the newest of the revisions that are old enough. Returns
- * when to look again. */
-static uint64_t forget_old(struct store *store, uint64_t now_ns)
+static void note_old(struct store *store, uint64_t now_ns)
 {
-    uint64_t before = 0;
-
     while (store->count > 0 && now_ns - sample_at(store, 0)->at_ns >= store->keep_ns) {
-        before = sample_at(store, 0)->rev;
+        store->old_rev = sample_at(store, 0)->rev;
         store->first = (store->first + 1) % SAMPLES;
         store->count--;
     }
-    if (before > hub_observe64(&store->writer.compacted))
-        give_compaction(store, before, ignore, NULL);
+}
+
+/* The first revision that must remain readable: a watch goes on after the last one that it was
+ * told, and the pages of a range are of one. */
+static uint64_t needed_revision(const struct store *store)
+{
+    uint64_t needed = store->old_rev;
+
+    HUB_LIST_EACH (&store->readers, link) {
+        const struct cluster_job *job = HUB_LIST_ITEM(link, struct cluster_job, reader_link);
+
+        if (job->needs < needed)
+            needed = job->needs;
+    }
+    return needed;
+}
+
+/* Forgets what was overwritten before a revision that is old enough, unless that is still read:
+ * then the rest follows in a later step. Returns when to look again. r[impl cluster.store.keep] */
+static uint64_t forget_old(struct store *store, uint64_t now_ns)
+{
+    uint64_t compacted = hub_observe64(&store->writer.compacted), needed, next_ns = HUB_NEVER;
+
+    note_old(store, now_ns);
     note_revision(store, now_ns);
-    return store->count > 0 ? sample_at(store, 0)->at_ns + store->keep_ns : HUB_NEVER;
+    if (store->count > 0)
+        next_ns = sample_at(store, 0)->at_ns + store->keep_ns;
+    if (store->forgets || store->old_rev <= compacted)
+        return next_ns;
+    needed = needed_revision(store);
+    if (needed > compacted && now_ns >= store->forget_ns) {
+        store->forget_ns = now_ns + store->keep_ns / SAMPLES;
+        store->forgets = give_compaction(store, needed, on_forgotten, store) == 0;
+    }
+    return needed <= compacted || store->forgets || next_ns < store->forget_ns ? next_ns
+                                                                               : store->forget_ns;
 }
 
 /* r[impl cluster.store.step] */

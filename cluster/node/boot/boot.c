@@ -42,7 +42,8 @@ static int replay(struct cluster_boot *boot)
 /* A metastore that this folder has seen is not made anew where it is missing. */
 static int open_store(struct cluster_boot *boot, const struct cluster_boot_options *options)
 {
-    const struct cluster_metastore_options how = {.create = boot->folder.store.revision == 0};
+    const struct cluster_metastore_options how = {.create = boot->folder.store.revision == 0,
+                                                  .keep_ns = options->keep_ns};
     int r;
 
     if (boot->folder.joined)
@@ -51,7 +52,6 @@ static int open_store(struct cluster_boot *boot, const struct cluster_boot_optio
                             "node (%s), and this release cannot run it yet",
                             boot->folder.root.path, boot->folder.url);
     r = cluster_metastore_open(options->ends, boot->folder.url, &how, &boot->store);
-
     if (r < 0)
         return r;
     return cluster_marker_open(

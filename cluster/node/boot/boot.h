@@ -32,6 +32,7 @@ struct cluster_boot_options {          /* zero: the default given */
         *ends;        /* ways to open a metastore, ended by NULL; required */
     int lock_fd;      /* the warden's; -1 or 0: none */
     uint64_t wait_ns; /* for one guest, or one answer of the metastore: 30 s */
+    uint64_t keep_ns; /* of struct cluster_metastore_options */
     bool adopt; /* the operator says that the folder was moved or restored here, and that nothing of
                    its old place runs any more */
 };

@@ -112,6 +112,18 @@ static void add_clients(const struct cluster_client_counts *clients, struct json
         cluster_document_count(object, clients->broken[i].rule, clients->broken[i].times);
 }
 
+/* Before `compacted` the metastore tells no history any more. */
+static void add_revisions(const struct cluster_lists *lists, struct json_t *object)
+{
+    struct cluster_metastore_stats stats;
+
+    cluster_document_number(object, "revision", parts_of(lists)->catch_up.revision);
+    if (cluster_metastore_stats(lists->store, &stats) == 0)
+        cluster_document_number(object, "compacted", stats.compacted);
+    else
+        rapahub_clear_error();
+}
+
 char *cluster_lists_status(const struct cluster_lists *lists)
 {
     const struct cluster_dispatch *parts = parts_of(lists);
@@ -119,7 +131,7 @@ char *cluster_lists_status(const struct cluster_lists *lists)
 
     cluster_document_begin(&document, "rapahub.node.status/1");
     add_node(lists, document.root);
-    cluster_document_number(document.root, "revision", parts->catch_up.revision);
+    add_revisions(lists, document.root);
     cluster_document_count(document.root, "pools", count_pools(parts));
     cluster_document_count(document.root, "containers",
                            cluster_local_containers_count(parts->locals));

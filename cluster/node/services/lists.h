@@ -18,6 +18,7 @@
 struct cluster_lists { /* their sources; all live longer */
     const struct cluster_core *core;
     const struct cluster_pool_records *pools;
+    const struct cluster_metastore *store;
     const char *name; /* the node's */
     uint32_t node, boot;
     uint64_t session;

@@ -45,6 +45,7 @@ static void what_is_not_set_has_its_default(void **state)
     assert_int_equal(settings.period_ns, 60 * HUB_SECOND);
     assert_int_equal(settings.backoff_initial_ns, 100 * HUB_MILLISECOND);
     assert_int_equal(settings.backoff_max_ns, 5 * HUB_SECOND);
+    assert_int_equal(settings.keep_ns, 3600 * HUB_SECOND);
     assert_int_equal(settings.guests, 255);
     assert_int_equal(settings.payload, 0); /* the library's */
     assert_int_equal(daemon_settings_check(&settings), 0);
@@ -62,6 +63,8 @@ static void values_that_are_none_are_refused(void **state)
                                      {"listen", "127.0.0.1:0", "127.0.0.1:65536", ":9413"},
                                      {"stop_timeout", "1m", "0s", "60"},
                                      {"stop_timeout", "1ms", "-1s", "1e999s"},
+                                     {"metastore.keep", "1s", "999ms", "721h"},
+                                     {"metastore.keep", "720h", "0s", "1"},
                                      {"log.level", "debug", "loud", ""},
                                      {"warden.reset_after", "2s", "none", "0"},
                                      {"warden.budget", "256/1h", "257/1h", "none"},

@@ -108,6 +108,167 @@ static void changes_are_forgotten_after_an_hour(void **state)
     assert_int_equal(number_in(stage, "SELECT count(*) FROM kv"), 1);
 }
 
+#define HOUR (3600 * HUB_SECOND)
+
+/* Waits until it is at `least`. */
+static uint64_t await_compacted(struct store_stage *stage, uint64_t least)
+{
+    uint64_t deadline_ns = hub_clock_after(20 * HUB_SECOND);
+    struct cluster_metastore_stats stats;
+
+    do {
+        store_stage_sync(stage);
+        cluster_metastore_stats(stage->store, &stats);
+    } while ((stats.compacted < least || stats.reads > 0) && hub_clock_left(deadline_ns) > 0);
+    return stats.compacted;
+}
+
+/* The store notes what is to become old. Returns its revision. */
+static uint64_t note_revision(struct store_stage *stage)
+{
+    stage->now_ns += HOUR / 30;
+    store_stage_sync(stage);
+    return store_stage_sync(stage).rev;
+}
+
+static void put_often(struct store_stage *stage, unsigned times)
+{
+    for (unsigned i = 0; i < times; i++)
+        store_stage_put(stage, "/a", "1");
+}
+
+struct watched {
+    size_t changes, ends;
+};
+
+static void on_change(void *user, int status, uint64_t rev, const struct cluster_change *changes,
+                      size_t count)
+{
+    struct watched *watched = user;
+
+    (void)rev;
+    (void)changes;
+    watched->changes += count;
+    watched->ends += status == CLUSTER_TXN_COMPACTED;
+}
+
+static uint64_t begin_watch(struct store_stage *stage, const char *from, const char *to,
+                            uint64_t rev, struct watched *watched)
+{
+    const struct cluster_span span = {store_stage_bytes(from), store_stage_bytes(to), rev, 0};
+    uint64_t watch;
+
+    assert_int_equal(cluster_metastore_watch(stage->store, &span, on_change, watched, &watch), 0);
+    return watch;
+}
+
+/* One that begins where all is old is told all of it. r[verify cluster.store.keep] */
+static void what_a_watch_was_not_told_is_not_forgotten(void **state)
+{
+    struct store_stage *stage = *state;
+    struct watched watched = {0}, idle = {0};
+    uint64_t first = store_stage_put(stage, "/a", "1").rev, last, watch;
+
+    put_often(stage, 2000);
+    last = note_revision(stage);
+    begin_watch(stage, "/", "0", first, &watched);
+    watch = begin_watch(stage, "/b", "/c", last - 30, &idle);
+    stage->now_ns += HOUR;
+    assert_true(store_stage_until(stage, &watched.changes, 2000, 20000));
+    stage->now_ns += HOUR;
+    assert_int_equal(await_compacted(stage, last - 30), last - 30);
+    cluster_metastore_unwatch(stage->store, watch);
+    stage->now_ns += HOUR;
+    assert_int_equal(await_compacted(stage, last), last);
+    assert_int_equal(watched.ends + idle.ends, 0);
+    assert_int_equal(watched.changes, 2000);
+}
+
+struct pages {
+    struct store_stage *stage;
+    size_t read, failed, ended;
+    uint64_t rev;
+};
+
+static void read_page(struct pages *pages, struct rapahub_bytes from);
+
+/* The keys are a letter, so the next one begins a byte later. */
+static void on_page(void *user, int status, uint64_t rev, const struct cluster_page *page)
+{
+    struct pages *pages = user;
+    char next[3] = "/";
+
+    (void)rev;
+    pages->failed += status != CLUSTER_TXN_OK;
+    pages->read++;
+    pages->ended += status != CLUSTER_TXN_OK || !page->more;
+    if (status != CLUSTER_TXN_OK || !page->more)
+        return;
+    next[1] = (char)(((const char *)page->pairs[0].key.data)[1] + 1);
+    read_page(pages, store_stage_bytes(next));
+}
+
+static void read_page(struct pages *pages, struct rapahub_bytes from)
+{
+    const struct cluster_span span = {from, store_stage_bytes("0"), pages->rev, 1};
+
+    assert_int_equal(cluster_metastore_range(pages->stage->store, &span, on_page, pages), 0);
+}
+
+/* r[verify cluster.store.keep] */
+static void the_pages_of_a_reading_are_not_forgotten(void **state)
+{
+    struct store_stage *stage = *state;
+    struct pages pages = {.stage = stage};
+    char key[3] = "/a";
+    uint64_t last;
+
+    for (; key[1] <= 'z'; key[1]++)
+        pages.rev = store_stage_put(stage, key, "1").rev;
+    put_often(stage, 100);
+    last = note_revision(stage);
+    stage->now_ns += HOUR;
+    read_page(&pages, store_stage_bytes("/"));
+    assert_true(store_stage_until(stage, &pages.ended, 1, 20000));
+    assert_int_equal(pages.failed, 0);
+    assert_int_equal(pages.read, 26);
+    stage->now_ns += HOUR / 60; /* the rest is not forgotten at once */
+    assert_int_equal(await_compacted(stage, last), last);
+}
+
+static long size_of(struct store_stage *stage)
+{
+    struct stat stat_of;
+
+    assert_int_equal(stat(stage->path, &stat_of), 0);
+    return stat_of.st_size;
+}
+
+/* r[verify cluster.store.keep] */
+static void the_place_of_what_was_forgotten_is_used_again(void **state)
+{
+    struct store_stage *stage = *state;
+    char value[STORE_STAGE_VALUE_MAX];
+    uint64_t last;
+    long size = 0;
+
+    memset(value, 'v', sizeof value);
+    value[sizeof value - 1] = '\0';
+    for (unsigned round = 0; round < 6; round++) {
+        for (unsigned i = 0; i < 1000; i++) {
+            store_stage_put(stage, "/a", value);
+            store_stage_delete(stage, "/a");
+        }
+        last = note_revision(stage);
+        stage->now_ns += HOUR;
+        assert_int_equal(await_compacted(stage, last), last);
+        store_stage_reopen(stage); /* so the file has all of the log */
+        if (round == 1)
+            size = size_of(stage);
+    }
+    assert_true(size_of(stage) <= size + size / 4);
+}
+
 static void nothing_is_left_of_a_deleted_key(void **state)
 {
     struct store_stage *stage = *state;
@@ -216,10 +377,17 @@ int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, begin, finish)
     const struct CMUnitTest tests[] = {
-        EACH(a_backup_is_a_store_of_its_own),   EACH(changes_are_forgotten_after_an_hour),
-        EACH(nothing_is_left_of_a_deleted_key), EACH(a_restored_store_is_above_all_that_it_was),
-        EACH(transactions_share_commits),       EACH(markers_of_earlier_lives_are_forgotten),
-        EACH(the_log_does_not_grow_for_ever),   EACH(no_other_user_can_read_it),
+        EACH(a_backup_is_a_store_of_its_own),
+        EACH(changes_are_forgotten_after_an_hour),
+        EACH(what_a_watch_was_not_told_is_not_forgotten),
+        EACH(the_pages_of_a_reading_are_not_forgotten),
+        EACH(the_place_of_what_was_forgotten_is_used_again),
+        EACH(nothing_is_left_of_a_deleted_key),
+        EACH(a_restored_store_is_above_all_that_it_was),
+        EACH(transactions_share_commits),
+        EACH(markers_of_earlier_lives_are_forgotten),
+        EACH(the_log_does_not_grow_for_ever),
+        EACH(no_other_user_can_read_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
