@@ -277,6 +277,15 @@ static int make_clients(struct rapahub_node *node, const struct rapahub_node_opt
     return status;
 }
 
+static int make_exchange(struct rapahub_node *node)
+{
+    struct cluster_runner *runner = &node->runner;
+    const struct cluster_exchange_parts parts = {
+        .events = runner->events, .buffers = runner->buffers, .links = &runner->links};
+
+    return cluster_exchange_create(&parts, &runner->exchange);
+}
+
 static int make(struct rapahub_node *node, const struct rapahub_node_options *options)
 {
     int status = boot(node, options);
@@ -291,6 +300,8 @@ static int make(struct rapahub_node *node, const struct rapahub_node_options *op
         status = make_services(node);
     if (status == 0)
         status = make_router(node);
+    if (status == 0)
+        status = make_exchange(node);
     if (status == 0)
         status = make_clients(node, options);
     return status == 0 ? cluster_runner_begin(&node->runner, START_NS) : status;
@@ -443,6 +454,7 @@ void rapahub_node_close(struct rapahub_node *node)
     }
     cluster_services_release(&runner->services);
     cluster_router_release(&runner->router);
+    cluster_exchange_release(&runner->exchange);
     cluster_client_router_release(&runner->clients);
     cluster_container_steps_release(&runner->steps);
     cluster_node_identity_release(&runner->identity);

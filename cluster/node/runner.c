@@ -78,13 +78,16 @@ static bool is_of_metastore(uint8_t kind)
            kind == CLUSTER_EVENT_NEXT_POOL;
 }
 
-/* The asker hears of a refusal. All other events are refused because their thing has ended. */
+/* The asker hears of a refusal, or the node whose frame it is. All other events are refused because
+ * their thing has ended. */
 static void refuse(struct cluster_runner *runner, const struct cluster_event *event, int status)
 {
     if (event->kind == CLUSTER_EVENT_CALL)
         cluster_router_refused(runner->router, event->call, status);
     else if (event->kind == CLUSTER_EVENT_ORDER)
         cluster_services_refused(runner->services, event->order->number, status);
+    else if (event->kind == CLUSTER_EVENT_ARRIVED)
+        cluster_exchange_refused(runner->exchange, event);
     else
         rapahub_log(RAPAHUB_LOG_DEBUG, "node", "the core refuses an event of kind %u: %s",
                     event->kind, rapahub_last_error()->text);

@@ -103,6 +103,11 @@ static void end_order(struct cluster_runner *runner, const struct cluster_effect
     cluster_services_ordered(runner->services, effect);
 }
 
+static void send_frame(struct cluster_runner *runner, const struct cluster_effect *effect)
+{
+    cluster_exchange_send(runner->exchange, effect);
+}
+
 static void (*const carry_out[CLUSTER_EFFECT_KINDS])(struct cluster_runner *runner,
                                                      const struct cluster_effect *effect) = {
     [CLUSTER_EFFECT_TIMER] = set_timer,
@@ -117,7 +122,8 @@ static void (*const carry_out[CLUSTER_EFFECT_KINDS])(struct cluster_runner *runn
     [CLUSTER_EFFECT_RELEASE] = hold_container,
     [CLUSTER_EFFECT_REMOVE] = remove_container,
     [CLUSTER_EFFECT_ORDERED] = end_order,
-    [CLUSTER_EFFECT_COPY] = copy_state};
+    [CLUSTER_EFFECT_COPY] = copy_state,
+    [CLUSTER_EFFECT_SEND] = send_frame};
 
 void cluster_runner_effects_carry_out(struct cluster_runner *runner)
 {

@@ -197,7 +197,8 @@ UNUSED static int living_remove(const char *path, const struct stat *status, int
     return remove(path);
 }
 
-UNUSED static void living_begin(struct living *on)
+/* Makes its folders, but that of its data. */
+UNUSED static void living_make(struct living *on)
 {
     memset(on, 0, sizeof *on);
     snprintf(on->root, sizeof on->root, "/tmp/rapahub-node-XXXXXX");
@@ -205,6 +206,11 @@ UNUSED static void living_begin(struct living *on)
     snprintf(on->folder, sizeof on->folder, "%s/data", on->root);
     snprintf(on->run, sizeof on->run, "%s/run", on->root);
     assert_int_equal(mkdir(on->run, 0700), 0);
+}
+
+UNUSED static void living_begin(struct living *on)
+{
+    living_make(on);
     living_start(on);
 }
 

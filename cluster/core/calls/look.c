@@ -288,30 +288,33 @@ static void cross(struct cluster_send *send, uint32_t place,
 
 /* ---- a call of this node ---- */
 
-/* A call that is meant on a node is not looked for elsewhere. */
-static bool is_elsewhere(const struct cluster_send *send, const struct cluster_open_call *call,
-                         const struct cluster_resolve_target *target)
+/* A call that is meant on a node is not looked for elsewhere, and streams do not leave theirs.
+ * r[impl cluster.peer.streams] */
+static int check_way(const struct cluster_send *send, const struct cluster_open_member *member,
+                     const struct cluster_resolve_target *target)
 {
-    uint32_t here = send->parts.resolve.node;
+    const struct cluster_open_call *call = cluster_call_ends_call(send, member->call);
+    uint32_t node = target->way == CLUSTER_WAY_SEND ? target->node : send->parts.resolve.node;
 
-    if (call->pinned == 0)
-        return false;
-    return target->way == CLUSTER_WAY_NOWHERE ||
-           (target->way == CLUSTER_WAY_SEND ? target->node : here) != call->pinned;
+    if (call->pinned != 0 && (target->way == CLUSTER_WAY_NOWHERE || node != call->pinned))
+        return rapahub_fail(RAPAHUB_ENOTLOCAL, "cluster.resolve.query",
+                            "container %u is not on the node that was meant any more",
+                            member->container);
+    if (target->way == CLUSTER_WAY_SEND && call->asked.streams)
+        return rapahub_fail(RAPAHUB_ENOTLOCAL, "cluster.peer.streams",
+                            "container %u is on node %u: a call with streams does not leave its "
+                            "node, so make it there",
+                            member->container, node);
+    return 0;
 }
 
 static void follow(struct cluster_send *send, uint32_t place,
                    const struct cluster_resolve_target *target, uint64_t now_ns)
 {
-    const struct cluster_open_member *member = cluster_call_ends_member(send, place);
+    int status = check_way(send, cluster_call_ends_member(send, place), target);
 
-    if (is_elsewhere(send, cluster_call_ends_call(send, member->call), target))
-        cluster_call_ends_fail(send, place,
-                               rapahub_fail(RAPAHUB_ENOTLOCAL, "cluster.resolve.query",
-                                            "container %u is not on the node that was meant any "
-                                            "more",
-                                            member->container),
-                               now_ns);
+    if (status < 0)
+        cluster_call_ends_fail(send, place, status, now_ns);
     else if (target->way == CLUSTER_WAY_RUN)
         receive(send, place, target->token, target->lineage, now_ns);
     else if (target->way == CLUSTER_WAY_WAIT)

@@ -41,6 +41,7 @@ struct cluster_send_call {
     uint32_t order;          /* 0: none */
     bool maybe;
     bool collect; /* a member that fails does not end the others */
+    bool streams; /* it has some: it is not sent to another node */
     struct cluster_payload_body body;
     struct cluster_send_from from; /* of a call that another node sent */
 };

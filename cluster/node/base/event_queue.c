@@ -16,12 +16,14 @@ struct waiting {
     struct cluster_event event;
     struct cluster_send_call call;
     struct cluster_orders_order order;
+    struct cluster_peer_frame frame;
     uint8_t bytes[]; /* all that the event names */
 };
 
 struct cluster_event_queue {
     struct hub_list waiting;
     struct waiting *taken;
+    uint32_t frames; /* that wait */
     const struct cluster_event_queue_hooks *hooks;
     void *user;
     int fd;
@@ -110,6 +112,10 @@ static void fill(struct waiting *waiting, const struct cluster_event *event)
         waiting->order = *event->order;
         waiting->event.order = &waiting->order;
     }
+    if (event->frame) {
+        waiting->frame = *event->frame;
+        waiting->event.frame = &waiting->frame;
+    }
 }
 
 /* Makes the descriptor readable, if it is to be. */
@@ -125,10 +131,22 @@ static void tell(struct cluster_event_queue *queue)
     }
 }
 
+/* Another node decides how many frames come. r[impl cluster.node.frames] */
+static int check_room(const struct cluster_event_queue *queue, const struct cluster_event *event)
+{
+    if (!event->frame || queue->frames < CLUSTER_EVENT_QUEUE_FRAMES_MAX)
+        return 0;
+    return rapahub_fail(RAPAHUB_EFULL, "cluster.node.frames", "%d frames of other nodes wait",
+                        CLUSTER_EVENT_QUEUE_FRAMES_MAX);
+}
+
 static int add(struct cluster_event_queue *queue, const struct cluster_event *event)
 {
     struct waiting counted, *waiting;
+    int status = check_room(queue, event);
 
+    if (status < 0)
+        return status;
     fill(&counted, event);
     waiting = malloc(sizeof *waiting + copy_named(&counted, NULL));
     if (!waiting)
@@ -136,6 +154,7 @@ static int add(struct cluster_event_queue *queue, const struct cluster_event *ev
     fill(waiting, event);
     (void)copy_named(waiting, waiting->bytes);
     hub_list_append(&queue->waiting, &waiting->link);
+    queue->frames += event->frame != NULL;
     return 0;
 }
 
@@ -186,6 +205,7 @@ const struct cluster_event *cluster_event_queue_take(struct cluster_event_queue 
         }
     }
     queue->taken = HUB_LIST_ITEM(link, struct waiting, link);
+    queue->frames -= queue->taken->event.frame != NULL;
     return &queue->taken->event;
 }
 

@@ -210,6 +210,7 @@ int cluster_router_call(struct cluster_router *router, const struct cluster_node
     row->several = is_several(router, call);
     *number = asked.number = row->number;
     asked.reserve = ANSWER_RESERVE;
+    asked.streams = open->streams_count > 0;
     if (row->own)
         asked.done_below = cluster_node_calls_done_below(router->calls, row);
     status = add_event(router, &asked, arguments);

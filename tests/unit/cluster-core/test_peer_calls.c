@@ -371,6 +371,25 @@ static void frames_of_a_node_without_a_link_are_refused(void **state)
     peer_stage_silent(&stage);
 }
 
+/* r[verify cluster.peer.streams] */
+static void a_call_with_streams_stays_on_its_node(void **state)
+{
+    struct cluster_send_call asked = peer_stage_asked(1, 1);
+    uint64_t run;
+
+    (void)state;
+    asked.streams = true;
+    assert_int_equal(peer_stage_ask(&stage, &asked), 0);
+    peer_stage_answered(&stage, 1, RAPAHUB_ENOTLOCAL);
+    (void)peer_stage_effect(&stage, CLUSTER_EFFECT_SEND, 0);
+    asked = peer_stage_asked(2, 0);
+    asked.streams = true;
+    assert_int_equal(peer_stage_ask(&stage, &asked), 0);
+    run = peer_stage_effect(&stage, CLUSTER_EFFECT_RUN, 1)->id;
+    peer_stage_end_run(&stage, run, "world");
+    peer_stage_answered(&stage, 2, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_stage, close_stage)
@@ -391,6 +410,7 @@ int main(void)
         TEST(calls_of_one_order_say_which_comes_before),
         TEST(no_more_calls_than_may_be_are_under_way_to_a_node),
         TEST(frames_of_a_node_without_a_link_are_refused),
+        TEST(a_call_with_streams_stays_on_its_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
