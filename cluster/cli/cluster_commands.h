@@ -17,6 +17,7 @@ int cluster_fsck(struct cli *cli);
 int cluster_get_modules(struct cli *cli);
 int cluster_get_operations(struct cli *cli);
 int cluster_get_pool(struct cli *cli);
+int cluster_get_nodes(struct cli *cli);
 int cluster_get_pools(struct cli *cli);
 int cluster_get_revoked(struct cli *cli);
 int cluster_get_status(struct cli *cli);

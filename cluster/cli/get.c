@@ -28,6 +28,11 @@ static int ask(struct cli *cli, const char *method, const void *const *arguments
     return r;
 }
 
+int cluster_get_nodes(struct cli *cli)
+{
+    return ask(cli, CLUSTER_ASK_NODES, NULL, "nodes");
+}
+
 int cluster_get_pools(struct cli *cli)
 {
     return ask(cli, CLUSTER_ASK_POOLS, NULL, "pools");

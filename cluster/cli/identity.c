@@ -79,8 +79,8 @@ static int tell_joined(const struct cli *cli, const char *data,
                               MEMBER("node", joined->node), MEMBER("seat", joined->seat));
     printf("cluster  %s\nnode     %" PRIu32 "\nseat     %s\n", uuid, joined->node, joined->seat);
     cli_failure_note(cli,
-                     "%s has the identity of the node; this release does not run a node whose "
-                     "metastore is another one's yet",
+                     "next: rapahubd --data %s; it runs no containers yet, and answers what this "
+                     "cluster has",
                      data);
     return 0;
 }

@@ -15,6 +15,7 @@ struct cli;
 /* A string that is returned is a JSON document. A method that changes something returns the number
  * of an operation, 0 where all is so already. */
 #define CLUSTER_ASK_STATUS       "status() -> string"
+#define CLUSTER_ASK_NODES        "nodes() -> string"
 #define CLUSTER_ASK_POOLS        "pools() -> string"
 #define CLUSTER_ASK_POOL         "pool(string) -> string"
 #define CLUSTER_ASK_OPERATIONS   "operations() -> string"

@@ -153,7 +153,8 @@ static int open_node(struct serving *serving)
                                                  .listen = settings->listen,
                                                  .guests_max = settings->guests,
                                                  .metastore_keep_ns = settings->keep_ns,
-                                                 .lock_fd = serving->options->ties.lock};
+                                                 .lock_fd = serving->options->ties.lock,
+                                                 .stop_fd = serving->signals};
 
     daemon_report_send(serving->options->ties.report, DAEMON_REPORT_STATUS, "reads its folder");
     return rapahub_node_open(serving->host, &options, &serving->node);
@@ -413,6 +414,13 @@ static int close_after(struct serving *serving, int r)
     return r < 0 ? rapahub_fail(r, rule, "%s", text) : 0;
 }
 
+/* A signal came while the node waited for its seat. */
+static int end_early(void)
+{
+    rapahub_log(RAPAHUB_LOG_INFO, TOPIC, "ends: %s", rapahub_last_error()->text);
+    return 0;
+}
+
 int daemon_serve_run(const struct daemon_options *options)
 {
     struct serving serving = {
@@ -423,5 +431,7 @@ int daemon_serve_run(const struct daemon_options *options)
     r = open_all(&serving);
     if (r == 0)
         r = loop(&serving);
+    else if (r == RAPAHUB_ECANCELED)
+        r = end_early();
     return close_after(&serving, r);
 }

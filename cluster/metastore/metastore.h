@@ -38,7 +38,10 @@ struct cluster_metastore_options { /* zero: the default given */
     const struct cluster_seat_link
         *link; /* of a seat: the way to it; it and its user live longer */
     void *link_user;
-    const char *tls; /* for etcds: the folder with ca.pem, client.pem and client.key */
+    const char *tls;     /* for etcds: the folder with ca.pem, client.pem and client.key; for a seat
+                            that     with ca.pem, node.pem and node.key */
+    uint32_t node, boot; /* for a seat: the life of the node that asks it */
+    const uint8_t *cluster; /* and the cluster's uuid, 16 bytes */
 };
 
 struct cluster_metastore_stats {

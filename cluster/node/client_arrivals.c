@@ -11,6 +11,7 @@
 #include "cluster/identity/uri.h"
 #include "cluster/link/tcp.h"
 #include "cluster/node/client_frames.h"
+#include "cluster/node/peers/peer_links.h"
 #include "host/socket/listener.h"
 #include "hub/base/clock.h"
 
@@ -198,6 +199,10 @@ static void go_on(struct cluster_clients *clients, uint32_t tag)
     }
     if (r > 0 && cluster_tls_is_anonymous(came.tls)) {
         cluster_joiners_take(&clients->joiners, came.fd, came.tls, came.from);
+        return;
+    }
+    if (r > 0 && clients->options.peers && cluster_tls_peer(came.tls)->kind == CLUSTER_PEER_NODE) {
+        cluster_peer_links_take(clients->options.peers, came.fd, came.tls, came.from);
         return;
     }
     arrival = (struct arrival){.fd = came.fd, .tls = came.tls};

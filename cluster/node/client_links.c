@@ -23,29 +23,12 @@ const struct hub_states cluster_client_links_states = {
                                 HUB_TO(CLUSTER_CLIENT_DOOMED) | HUB_TO(CLUSTER_CLIENT_FREE)},
      [CLUSTER_CLIENT_DOOMED] = {"Doomed", HUB_TO(CLUSTER_CLIENT_FREE)}}};
 
-/* r[impl cluster.client.broken] */
-static void count_broken(struct cluster_client_counts *counts, const char *rule)
-{
-    uint32_t i = 0;
-
-    if (!rule[0])
-        return;
-    while (i < counts->broken_count && strcmp(counts->broken[i].rule, rule) != 0)
-        i++;
-    if (i == CLUSTER_CLIENT_COUNTS_RULES)
-        return;
-    counts->broken[i].rule = rule;
-    counts->broken[i].times++;
-    if (i == counts->broken_count)
-        counts->broken_count++;
-}
-
 void cluster_client_links_note_refused(struct cluster_clients *clients)
 {
     struct cluster_client_counts *counts = &clients->counts;
     uint64_t now_ns = hub_clock_now();
 
-    count_broken(counts, rapahub_last_error()->rule);
+    cluster_rule_counts_add(&counts->broken, rapahub_last_error()->rule);
     counts->refused++;
     if (clients->refusal_ns != 0 && now_ns - clients->refusal_ns < HUB_SECOND)
         return;
@@ -67,7 +50,7 @@ void cluster_client_links_fail(struct cluster_client *client)
     const struct rapahub_diagnosis *failure = rapahub_last_error();
     char who[CLUSTER_CLIENT_USER_TEXT];
 
-    count_broken(&client->clients->counts, failure->rule);
+    cluster_rule_counts_add(&client->clients->counts.broken, failure->rule);
     if (failure->rule[0])
         rapahub_log(RAPAHUB_LOG_INFO, TOPIC, "a client of %s is dropped: %s",
                     cluster_client_users_print(&client->who, who), failure->text);

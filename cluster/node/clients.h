@@ -21,6 +21,7 @@
 #include "cluster/wire/frame.h"
 
 struct cluster_clients;
+struct cluster_peer_links;
 
 /* A call of a client. All of it is good until the hook returns. */
 struct cluster_clients_call {
@@ -84,8 +85,9 @@ struct cluster_clients_options {
     uint64_t session;       /* this node's, told to each client */
     const char *listen; /* HOST:PORT, several with commas: clients may come there; NULL: none may */
     const char *tls;    /* folder with ca.pem, node.pem and node.key; where `listen` is set */
-    bool shares;        /* clients may ask for shared memory: the last three hooks are there */
-    size_t body_max;    /* bytes of a call or an answer; 0: 64 MiB + 64 KiB */
+    struct cluster_peer_links *peers; /* take the nodes that come there; NULL: none may come */
+    bool shares;     /* clients may ask for shared memory: the last three hooks are there */
+    size_t body_max; /* bytes of a call or an answer; 0: 64 MiB + 64 KiB */
     const struct cluster_clients_hooks *hooks;
     void *user;
 };

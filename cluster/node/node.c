@@ -11,10 +11,13 @@
 
 #include "cluster/core/dispatch.h"
 #include "cluster/link/orders.h"
+#include "cluster/metastore/seat/seat_client.h"
 #include "cluster/metastore/sqlite/sqlite.h"
+#include "cluster/node/boot/boot_node.h"
 #include "cluster/node/boot/boot_read.h"
 #include "cluster/node/boot/boot_revoked.h"
 #include "cluster/node/clients.h"
+#include "cluster/node/peers/seat_way.h"
 #include "cluster/node/runner.h"
 #include "host/socket/folders.h"
 #include "host/socket/role.h"
@@ -36,6 +39,7 @@ struct rapahub_node {
     struct rapahub_host *host;
     struct cluster_boot boot;
     struct cluster_runner runner;
+    struct cluster_seat_way way; /* where the node has joined */
     char *name, *folders;
     bool booted, stopped;
     uint64_t drained_ns; /* a stop goes on until then; 0: none does */
@@ -63,59 +67,32 @@ static int check(const struct rapahub_node_options *options)
                : 0;
 }
 
-static int nothing_of_pool(void *user, uint64_t pool, uint64_t revision,
-                           const struct cluster_record_pool *record)
-{
-    (void)user, (void)pool, (void)revision, (void)record;
-    return 0;
-}
-
-static int nothing_of_reading(void *user, uint64_t revision, uint64_t last)
-{
-    (void)user, (void)revision, (void)last;
-    return 0;
-}
-
-static int nothing_of_entry(void *user, const struct cluster_key *key, uint64_t revision,
-                            const struct cluster_entry *entry)
-{
-    (void)user, (void)key, (void)revision, (void)entry;
-    return 0;
-}
-
-static int nothing_of_operation(void *user, const struct cluster_key *key, uint64_t revision,
-                                const struct cluster_record_operation *record)
-{
-    (void)user, (void)key, (void)revision, (void)record;
-    return 0;
-}
-
-static int nothing_of_module(void *user, const struct cluster_key *key, uint64_t revision,
-                             const struct cluster_record_module *record)
-{
-    (void)user, (void)key, (void)revision, (void)record;
-    return 0;
-}
-
-/* The core reads the metastore by itself; this has the log continue where that is. */
-static const struct cluster_boot_read_visitor nothing = {
-    nothing_of_pool, nothing_of_reading, nothing_of_entry, nothing_of_operation, nothing_of_module};
-
+/* The core reads the metastore by itself; to read it all has the log continue where that is. */
 static int boot(struct rapahub_node *node, const struct rapahub_node_options *options)
 {
-    static const struct cluster_metastore_end *const ends[] = {&cluster_sqlite_end, NULL};
+    static const struct cluster_metastore_end *const ends[] = {&cluster_sqlite_end,
+                                                               &cluster_seat_client_end, NULL};
     const struct cluster_boot_options how = {.data = options->data,
                                              .name = node->name,
                                              .ends = ends,
-                                             .lock_fd = options->lock_fd,
-                                             .keep_ns = options->metastore_keep_ns};
+                                             .link = &cluster_seat_way_link,
+                                             .link_user = &node->way,
+                                             .keep_ns = options->metastore_keep_ns,
+                                             .stop_fd = options->stop_fd,
+                                             .lock_fd = options->lock_fd};
     char path[PATH_MAX];
-    int status = cluster_boot_run(&how, &node->boot);
+    int status = cluster_peer_links_create(&node->runner.peers);
 
+    node->way.links = node->runner.peers;
+    if (status == 0)
+        status = cluster_boot_run(&how, &node->boot);
     if (status < 0)
         return status;
     node->booted = true;
-    status = cluster_boot_read_all(&node->boot, &nothing, NULL);
+    cluster_peer_links_set_session(node->runner.peers, node->boot.session);
+    status = cluster_boot_read_all(&node->boot, NULL, NULL);
+    if (status == 0)
+        status = cluster_boot_node_activate(&node->boot, options->listen);
     if (status < 0)
         return status;
     if (!realpath(options->data, path))
@@ -166,6 +143,13 @@ static int make_containers(struct rapahub_node *node, const struct rapahub_node_
     return cluster_container_steps_create(&parts, &runner->steps);
 }
 
+static bool is_revoked(void *user, const uint8_t *serial, size_t size)
+{
+    return cluster_node_identity_is_revoked(user, serial, size);
+}
+
+static const struct cluster_tls_hooks guard = {is_revoked};
+
 static int make_identity(struct rapahub_node *node)
 {
     struct cluster_runner *runner = &node->runner;
@@ -173,26 +157,35 @@ static int make_identity(struct rapahub_node *node)
                                                           .disk = runner->disk};
     int status = cluster_node_identity_create(&options, &runner->identity);
 
+    cluster_peer_links_set_guard(runner->peers, &guard, runner->identity);
     return status == 0 ? cluster_boot_revoked_read(&node->boot, runner->identity) : status;
+}
+
+/* It is the seat, whose address follows "seat:". */
+static const char *leader_of(const struct rapahub_node *node)
+{
+    return node->boot.folder.joined ? strchr(node->boot.folder.url, ':') + 1 : NULL;
 }
 
 static int make_services(struct rapahub_node *node)
 {
     struct cluster_runner *runner = &node->runner;
-    const struct cluster_services_parts parts = {.host = node->host,
-                                                 .events = runner->events,
-                                                 .disk = runner->disk,
-                                                 .store = node->boot.store,
-                                                 .marker = node->boot.marker,
-                                                 .lists = {.core = runner->core,
-                                                           .pools = runner->pools,
-                                                           .store = node->boot.store,
-                                                           .name = node->name,
-                                                           .node = node->boot.folder.node,
-                                                           .boot = node->boot.folder.boot,
-                                                           .session = node->boot.session,
-                                                           .identity = runner->identity},
-                                                 .identity = runner->identity};
+    const struct cluster_services_parts parts = {
+        .host = node->host,
+        .events = runner->events,
+        .disk = runner->disk,
+        .store = node->boot.store,
+        .marker = node->boot.marker,
+        .lists = {.core = runner->core,
+                  .pools = runner->pools,
+                  .name = node->name,
+                  .node = node->boot.folder.node,
+                  .boot = node->boot.folder.boot,
+                  .session = node->boot.session,
+                  .leader = leader_of(node),
+                  .identity = runner->identity,
+                  .peers = cluster_peer_links_counts(runner->peers)},
+        .identity = runner->identity};
 
     return cluster_services_create(&parts, &runner->services);
 }
@@ -258,7 +251,8 @@ static int make_clients(struct rapahub_node *node, const struct rapahub_node_opt
     struct cluster_clients_options how = {.node = node->boot.folder.node,
                                           .boot = node->boot.folder.boot,
                                           .cluster = node->boot.folder.store.uuid,
-                                          .session = node->boot.session};
+                                          .session = node->boot.session,
+                                          .peers = runner->peers};
     char path[PATH_MAX], group[GROUP_SIZE], tls[PATH_MAX];
     int status = find_socket(node, options, path);
 
@@ -286,6 +280,25 @@ static int make_exchange(struct rapahub_node *node)
     return cluster_exchange_create(&parts, &runner->exchange);
 }
 
+/* A node with a metastore of its own, at which others can arrive, is their seat. */
+static int make_seat(struct rapahub_node *node, const struct rapahub_node_options *options)
+{
+    struct cluster_runner *runner = &node->runner;
+    char tls[PATH_MAX];
+    const struct cluster_peer_links_life life = {.node = node->boot.folder.node,
+                                                 .boot = node->boot.folder.boot,
+                                                 .cluster = node->boot.folder.store.uuid,
+                                                 .tls = tls};
+    int status;
+
+    if (node->boot.folder.joined || !options->listen)
+        return 0;
+    snprintf(tls, sizeof tls, "%s/tls", options->data); /* the clients have checked its length */
+    status = cluster_peer_links_begin(runner->peers, &life);
+    return status == 0 ? cluster_seat_service_create(node->boot.store, runner->peers, &runner->seat)
+                       : status;
+}
+
 static int make(struct rapahub_node *node, const struct rapahub_node_options *options)
 {
     int status = boot(node, options);
@@ -304,6 +317,8 @@ static int make(struct rapahub_node *node, const struct rapahub_node_options *op
         status = make_exchange(node);
     if (status == 0)
         status = make_clients(node, options);
+    if (status == 0)
+        status = make_seat(node, options);
     return status == 0 ? cluster_runner_begin(&node->runner, START_NS) : status;
 }
 
@@ -422,6 +437,9 @@ static void end_work(struct rapahub_node *node)
     cluster_runner_end(runner); /* the core is told nothing more */
     if (runner->services)
         cluster_services_show_clients(runner->services, NULL);
+    if (runner->peers)
+        cluster_peer_links_close_taken(runner->peers);
+    cluster_seat_service_release(&runner->seat);
     cluster_client_router_close(runner->clients);
     if (runner->services)
         cluster_services_close(runner->services);
@@ -437,6 +455,7 @@ static void end_work(struct rapahub_node *node)
         rapahub_clear_error(); /* its next life ends it */
     if (node->booted)
         cluster_boot_close(&node->boot);
+    cluster_peer_links_release(&runner->peers);
 }
 
 void rapahub_node_close(struct rapahub_node *node)

@@ -22,7 +22,17 @@
 #define WAIT_MS    1000
 
 /* What a turn can find readable. */
-enum fd { FD_EVENTS, FD_STORE, FD_DISK, FD_STEPS, FD_SERVICES, FD_CLIENTS, FD_TIMER, FDS };
+enum fd {
+    FD_EVENTS,
+    FD_STORE,
+    FD_DISK,
+    FD_STEPS,
+    FD_SERVICES,
+    FD_CLIENTS,
+    FD_PEERS,
+    FD_TIMER,
+    FDS
+};
 
 /* ---- events ---- */
 
@@ -248,6 +258,16 @@ static bool has(uint32_t readable, enum fd fd)
     return (readable & 1u << fd) != 0;
 }
 
+/* The seat answers what the step of the metastore has ended. */
+static uint64_t step_seat(struct cluster_runner *runner, uint32_t readable, uint64_t now_ns)
+{
+    if (!runner->seat)
+        return HUB_NEVER;
+    if (has(readable, FD_PEERS) || now_ns >= runner->peers_ns)
+        runner->peers_ns = cluster_peer_links_step(runner->peers, now_ns);
+    return least(runner->peers_ns, cluster_seat_service_step(runner->seat, now_ns));
+}
+
 static int step_parts(struct cluster_runner *runner, uint32_t readable, uint64_t *next_ns)
 {
     uint64_t now_ns = hub_clock_now(), marker_ns = HUB_NEVER;
@@ -263,6 +283,7 @@ static int step_parts(struct cluster_runner *runner, uint32_t readable, uint64_t
     if (status == 0 && runner->started && has(readable, FD_CLIENTS)) /* no pool is known before */
         status = cluster_client_router_dispatch(runner->clients);
     *next_ns = least(runner->store_ns, marker_ns);
+    *next_ns = least(*next_ns, step_seat(runner, readable, now_ns));
     *next_ns = least(*next_ns,
                      cluster_container_steps_step(runner->steps, now_ns, has(readable, FD_STEPS)));
     *next_ns = least(*next_ns,
@@ -313,6 +334,7 @@ static void follow_identity(struct cluster_runner *runner)
         return;
     runner->identity_changes = changes;
     cluster_client_router_look_at_certificates(runner->clients);
+    cluster_peer_links_look_at_certificates(runner->peers);
 }
 
 static int take_turn(struct cluster_runner *runner, uint32_t readable)
@@ -351,12 +373,13 @@ static int gather(const struct cluster_runner *runner)
                           [FD_STEPS] = cluster_container_steps_fd(runner->steps),
                           [FD_SERVICES] = cluster_services_fd(runner->services),
                           [FD_CLIENTS] = cluster_client_router_fd(runner->clients),
+                          [FD_PEERS] = runner->seat ? cluster_peer_links_fd(runner->peers) : -1,
                           [FD_TIMER] = runner->timer};
 
     for (uint32_t i = 0; i < FDS; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
 
-        if (epoll_ctl(runner->epoll, EPOLL_CTL_ADD, fds[i], &event) < 0)
+        if (fds[i] >= 0 && epoll_ctl(runner->epoll, EPOLL_CTL_ADD, fds[i], &event) < 0)
             return rapahub_fail(-errno, "", "the descriptors of the node cannot be gathered");
     }
     return 0;
@@ -403,7 +426,8 @@ int cluster_runner_begin(struct cluster_runner *runner, uint64_t timeout_ns)
         status = cluster_event_queue_add(runner->events, &tick);
     if (status < 0)
         return status;
-    cluster_map_reading_init(&runner->reading, runner->boot->store, runner->events);
+    cluster_map_reading_init(&runner->reading, runner->boot->store, runner->events,
+                             !runner->boot->folder.joined);
     cluster_map_watch_init(&runner->watch, runner->boot->store, runner->disk, runner->events);
     status = cluster_map_watch_begin(&runner->watch, runner->boot->revision, runner->boot->last);
     return status == 0 ? wait_for_map(runner, hub_clock_after(timeout_ns)) : status;

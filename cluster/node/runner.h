@@ -17,6 +17,7 @@
 #include "cluster/node/guests/container_steps.h"
 #include "cluster/node/map/map_reading.h"
 #include "cluster/node/map/map_watch.h"
+#include "cluster/node/peers/seat_service.h"
 #include "cluster/node/services/services.h"
 
 struct cluster_runner { /* its maker sets what is not NULL here, and releases it */
@@ -34,11 +35,15 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     struct cluster_node_identity *identity;
     uint64_t identity_changes; /* that the clients know of */
     struct cluster_client_router *clients;
+    struct cluster_peer_links *peers;
+    struct cluster_seat_service
+        *seat; /* NULL: the metastore is another node's, and drives `peers` */
     struct cluster_map_reading reading;
     struct cluster_map_watch watch;
     int epoll, timer;
     uint64_t armed_ns; /* the timer rings then, or has since; HUB_NEVER: it does not */
     uint64_t store_ns; /* the metastore wants a step then, or when its descriptor is readable */
+    uint64_t peers_ns; /* the links to other nodes want a step then, or by their descriptor */
     uint64_t timer_ns; /* when the core wants a step; HUB_NEVER: at no time */
     uint64_t until_ns; /* another time at which a turn is wanted; 0: none */
     bool started;

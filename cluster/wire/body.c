@@ -91,7 +91,8 @@ static const char *why_not_hello(const void *value)
         return "a uuid has 16 bytes";
     if (client != (hello->node == 0) || client != (hello->boot == 0))
         return "a node has a number and a boot, a client has neither";
-    if (client ? !cluster_ids_is_client(hello->origin) : !cluster_ids_is_revision(hello->origin))
+    if (client ? !cluster_ids_is_client(hello->origin)
+               : hello->origin != 0 && !cluster_ids_is_revision(hello->origin))
         return "its origin is none of its role";
     if (hello->revision != 0 && (client || !cluster_ids_is_revision(hello->revision)))
         return "it has no map of this revision";

@@ -36,7 +36,8 @@ struct cluster_body_hello {
     uint8_t role;
     struct rapahub_bytes cluster; /* the cluster's uuid; a client may know none */
     uint32_t node, boot;          /* 0 from a client */
-    uint64_t origin;              /* its calls': a node's session, a client's random number */
+    uint64_t origin; /* its calls': a node's session, 0 before it has one; a client's random number
+                      */
     uint64_t features;
     uint64_t revision; /* its map's, if it is a node; 0: none */
     uint64_t retry_ns; /* how long a client sends its open calls again */

@@ -307,6 +307,11 @@ bool cluster_record_next_node(struct cluster_list *list, uint32_t *out)
     return cluster_format_next(list, &rapahub_type_u32, out);
 }
 
+bool cluster_record_next_address(struct cluster_list *list, struct rapahub_string *out)
+{
+    return cluster_format_next(list, &rapahub_type_string, out);
+}
+
 bool cluster_record_next_slot(struct cluster_list *list, uint16_t *out)
 {
     return cluster_format_next(list, &rapahub_type_u16, out);

@@ -165,6 +165,7 @@ int cluster_record_read(enum cluster_keys_kind kind, struct rapahub_bytes from,
                         struct cluster_record *out);
 
 bool cluster_record_next_node(struct cluster_list *list, uint32_t *out);
+bool cluster_record_next_address(struct cluster_list *list, struct rapahub_string *out);
 bool cluster_record_next_slot(struct cluster_list *list, uint16_t *out);
 bool cluster_record_next_method(struct cluster_list *list, struct cluster_record_method *out);
 

@@ -49,6 +49,10 @@ struct rapahub_node_options {
     /* How long the metastore in the data folder can tell what was overwritten; from 1 s to 720 h.
      * An hour. */
     uint64_t metastore_keep_ns;
+    /* Readable once the program shall end: rapahub_node_open of a node that has joined a cluster
+     * waits for the node with the metastore until that answers, or until then: RAPAHUB_ECANCELED.
+     * -1 or 0: none. */
+    int stop_fd;
     uint64_t reserved[6];
 };
 

@@ -87,6 +87,20 @@ static bool is_port(const char *text)
     return *text >= '1' && *text <= '9' && *end == '\0' && port <= UINT16_MAX;
 }
 
+static int begin_link(struct client *client, const char *seat,
+                      const struct cluster_metastore_options *options,
+                      struct cluster_metastore **out)
+{
+    const struct cluster_seat_link *link = client->link;
+    int r = link->begin ? link->begin(client->user, &client->base, seat, options) : 0;
+
+    if (r < 0)
+        free(client);
+    else
+        *out = &client->base;
+    return r;
+}
+
 static int open_client(const char *url, const struct cluster_metastore_options *options,
                        struct cluster_metastore **out)
 {
@@ -106,8 +120,7 @@ static int open_client(const char *url, const struct cluster_metastore_options *
     client->in.most = CLUSTER_SEAT_ANSWER_MAX;
     cluster_seat_calls_init(&client->calls);
     cluster_seat_watches_init(&client->watches, &client->calls);
-    *out = &client->base;
-    return 0;
+    return begin_link(client, host, options, out);
 }
 
 static void close_client(struct cluster_metastore *base)
@@ -115,6 +128,8 @@ static void close_client(struct cluster_metastore *base)
     struct client *client = client_of(base);
 
     client->closing = true;
+    if (client->link->end)
+        client->link->end(client->user);
     cluster_seat_calls_close(&client->calls);
     cluster_seat_watches_close(&client->watches);
     cluster_seat_pieces_drop(&client->in);
@@ -282,6 +297,7 @@ static void hang_up(struct client *client)
 static int step(struct cluster_metastore *base, uint64_t now_ns, uint64_t *out_next_ns)
 {
     struct client *client = client_of(base);
+    uint64_t link_ns = client->link->step ? client->link->step(client->user, now_ns) : HUB_NEVER;
 
     if (cluster_seat_calls_expire(&client->calls, now_ns))
         hang_up(client);
@@ -289,6 +305,8 @@ static int step(struct cluster_metastore *base, uint64_t now_ns, uint64_t *out_n
     cluster_seat_watches_tell(&client->watches);
     send_more(client);
     *out_next_ns = cluster_seat_calls_due(&client->calls, now_ns);
+    if (link_ns < *out_next_ns)
+        *out_next_ns = link_ns;
     return 0;
 }
 

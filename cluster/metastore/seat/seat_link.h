@@ -11,6 +11,9 @@
 
 #include "cluster/wire/body.h"
 
+struct cluster_metastore;
+struct cluster_metastore_options;
+
 /* Functions of the owner of the link; none waits, and none calls what it was called by. */
 struct cluster_seat_link {
     /* Says whether a piece may be put now. A link that says no tells, by a step of the one who
@@ -24,6 +27,16 @@ struct cluster_seat_link {
     void (*hang_up)(void *user);
     /* The descriptor that is readable when the link has something; -1: there is none. */
     int (*fd)(const void *user);
+    /* The next three are of a link that its client drives. NULL: it comes and goes by itself.
+     * begin: the metastore is being opened with these options; the seat is at HOST:PORT. A failure,
+     * with its diagnosis, is that of the opening. */
+    int (*begin)(void *user, struct cluster_metastore *store, const char *seat,
+                 const struct cluster_metastore_options *options);
+    /* Goes on with the link, first in each step of the client, of which it may call the functions
+     * of seat_client.h. Returns when it wants that again at the latest, or HUB_NEVER. */
+    uint64_t (*step)(void *user, uint64_t now_ns);
+    /* The metastore is being closed. */
+    void (*end)(void *user);
 };
 
 #endif

@@ -7,7 +7,8 @@
 
 #include <stdint.h>
 
-#define CLUSTER_CLIENT_COUNTS_RULES     32 /* that clients have broken, at most */
+#include "cluster/base/rule_counts.h"
+
 #define CLUSTER_CLIENT_COUNTS_ADDRESSES 8
 #define CLUSTER_CLIENT_COUNTS_TEXT      64 /* bytes of an address, with its end */
 
@@ -19,11 +20,7 @@ struct cluster_client_counts {
     uint64_t refused;     /* connections, since the start */
     uint32_t addresses_count;
     char addresses[CLUSTER_CLIENT_COUNTS_ADDRESSES][CLUSTER_CLIENT_COUNTS_TEXT]; /* listened at */
-    uint32_t broken_count;
-    struct {
-        const char *rule;
-        uint64_t times;
-    } broken[CLUSTER_CLIENT_COUNTS_RULES]; /* since the start */
+    struct cluster_rule_counts broken;
 };
 
 #endif

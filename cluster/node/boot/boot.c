@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/node/boot/boot.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <rapahub/error.h>
@@ -10,13 +12,15 @@
 #include "cluster/node/boot/boot_store.h"
 #include "hub/base/clock.h"
 
-#define WAIT_NS (30 * HUB_SECOND)
+#define WAIT_NS     (30 * HUB_SECOND)
+#define END_WAIT_NS (3 * HUB_SECOND) /* for a seat, which may be away: the next life ends it */
 
 static struct cluster_store_wait wait_of(const struct cluster_boot *boot)
 {
     return (struct cluster_store_wait){.store = boot->store,
                                        .marker = boot->marker,
                                        .wait_ns = boot->wait_ns,
+                                       .stop_fd = boot->stop_fd,
                                        .url = boot->folder.url,
                                        .opened = boot->opened};
 }
@@ -42,20 +46,42 @@ static int replay(struct cluster_boot *boot)
 /* A metastore that this folder has seen is not made anew where it is missing. */
 static int open_store(struct cluster_boot *boot, const struct cluster_boot_options *options)
 {
+    char tls[PATH_MAX];
     const struct cluster_metastore_options how = {.create = boot->folder.store.revision == 0,
-                                                  .keep_ns = options->keep_ns};
+                                                  .keep_ns = options->keep_ns,
+                                                  .link = options->link,
+                                                  .link_user = options->link_user,
+                                                  .tls = tls,
+                                                  .node = boot->folder.node,
+                                                  .boot = boot->folder.boot,
+                                                  .cluster = boot->folder.store.uuid};
     int r;
 
-    if (boot->folder.joined)
+    if (boot->folder.joined && !options->link)
         return rapahub_fail(RAPAHUB_ENOTSUP, "cluster.join.folder",
-                            "%s: this node has joined a cluster, its metastore is that of another "
-                            "node (%s), and this release cannot run it yet",
+                            "%s: this node has joined a cluster, and its metastore is that of "
+                            "another node (%s)",
                             boot->folder.root.path, boot->folder.url);
+    if (snprintf(tls, sizeof tls, "%s/%s", boot->folder.root.path, CLUSTER_DATA_FOLDER_TLS) >=
+        (int)sizeof tls)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "%s: the path is too long", boot->folder.root.path);
     r = cluster_metastore_open(options->ends, boot->folder.url, &how, &boot->store);
     if (r < 0)
         return r;
     return cluster_marker_open(
         boot->store, cluster_txn_client(boot->folder.node, boot->folder.boot), &boot->marker);
+}
+
+/* The seat is waited for: the links say what is wrong with it. r[impl cluster.join.waits] */
+static int await_seat(const struct cluster_boot *boot)
+{
+    const struct cluster_store_wait wait = wait_of(boot);
+    uint64_t rev;
+    int r = RAPAHUB_ETIMEDOUT;
+
+    while (boot->folder.joined && r == RAPAHUB_ETIMEDOUT)
+        r = cluster_store_wait_sync(&wait, &rev);
+    return boot->folder.joined ? r : 0;
 }
 
 /* Gives the uuid of the cluster. */
@@ -114,6 +140,8 @@ static int run(const struct cluster_boot_options *options, struct cluster_boot *
     if (r == 0)
         r = open_store(boot, options);
     if (r == 0)
+        r = await_seat(boot);
+    if (r == 0)
         r = check_store(boot, options, &store);
     return r == 0 ? change_session(boot, options->adopt, &store) : r;
 }
@@ -122,7 +150,8 @@ int cluster_boot_run(const struct cluster_boot_options *options, struct cluster_
 {
     int r;
 
-    *out = (struct cluster_boot){.wait_ns = options->wait_ns > 0 ? options->wait_ns : WAIT_NS};
+    *out = (struct cluster_boot){.wait_ns = options->wait_ns > 0 ? options->wait_ns : WAIT_NS,
+                                 .stop_fd = options->stop_fd};
     r = run(options, out);
     if (r < 0)
         cluster_boot_close(out);
@@ -131,9 +160,14 @@ int cluster_boot_run(const struct cluster_boot_options *options, struct cluster_
 
 int cluster_boot_end_session(struct cluster_boot *boot)
 {
-    const struct cluster_store_wait wait = wait_of(boot);
+    struct cluster_store_wait wait = wait_of(boot);
     struct cluster_data_folder_store store = boot->folder.store;
-    int r = cluster_boot_session_end(&wait, boot->folder.node, boot->session, &store.revision);
+    int r;
+
+    if (boot->folder.joined && wait.wait_ns > END_WAIT_NS)
+        wait.wait_ns = END_WAIT_NS;
+    wait.stop_fd = -1;
+    r = cluster_boot_session_end(&wait, boot->folder.node, boot->session, &store.revision);
 
     return r == 0 ? cluster_data_folder_note_store(&boot->folder, &store) : r;
 }

@@ -6,7 +6,8 @@
  * that of this life begun.
  *
  * A crash at any step repeats all of it. It waits, for the disk and for the ends of guests, each
- * time with a deadline. The thread that does it owns the metastore then.
+ * time with a deadline; but a node that has joined waits for its seat until that answers. The
+ * thread that does it owns the metastore then.
  */
 #ifndef CLUSTER_NODE_BOOT_BOOT_H
 #define CLUSTER_NODE_BOOT_BOOT_H
@@ -29,8 +30,12 @@ struct cluster_boot_options {          /* zero: the default given */
     const char *data;                  /* the data folder; required */
     const char *name;                  /* the node's, when it is set up: "node" */
     const struct cluster_metastore_end *const
-        *ends;        /* ways to open a metastore, ended by NULL; required */
-    int lock_fd;      /* the warden's; -1 or 0: none */
+        *ends;                            /* ways to open a metastore, ended by NULL; required */
+    int lock_fd;                          /* the warden's; -1 or 0: none */
+    const struct cluster_seat_link *link; /* the way to the seat, for a folder that has joined */
+    void *link_user;
+    int stop_fd; /* readable once the program shall end: a seat that is away is waited for no more;
+                    -1 or 0: none */
     uint64_t wait_ns; /* for one guest, or one answer of the metastore: 30 s */
     uint64_t keep_ns; /* of struct cluster_metastore_options */
     bool adopt; /* the operator says that the folder was moved or restored here, and that nothing of
@@ -53,12 +58,14 @@ struct cluster_boot {
     uint64_t last;              /* revision of the last delta there; 0: none */
     uint64_t opened;            /* revision of the metastore when it was opened */
     uint64_t wait_ns;
+    int stop_fd;
     size_t killed; /* guests of the last life that still lived */
 };
 
 /* Does all of the above. Fails with one diagnosis that names the thing, the place and the remedy;
  * then nothing is left open. RAPAHUB_ESTATE: the session is another folder's, see `adopt`.
- * RAPAHUB_ESTOREOLD: the metastore is older than what was seen of it, or another one. */
+ * RAPAHUB_ESTOREOLD: the metastore is older than what was seen of it, or another one.
+ * RAPAHUB_ECANCELED: `stop_fd` is readable. */
 int cluster_boot_run(const struct cluster_boot_options *options, struct cluster_boot *out);
 
 /* Ends the session in the metastore, as a node does that stops in order. Its guests are dead. */

@@ -37,25 +37,39 @@ static int tell_module(struct telling *telling, const struct cluster_key *key, u
 {
     int r = cluster_boot_modules_add(&telling->modules, module->digest.data);
 
-    return r < 0 ? r : telling->visitor->module(telling->user, key, revision, module);
+    return r < 0 || !telling->visitor
+               ? r
+               : telling->visitor->module(telling->user, key, revision, module);
+}
+
+static int tell_visitor(const struct telling *telling, const struct cluster_key *key,
+                        uint64_t revision, const struct cluster_record *record)
+{
+    const struct cluster_boot_read_visitor *visitor = telling->visitor;
+
+    if (!visitor)
+        return 0;
+    if (key->kind == CLUSTER_KEY_POOL)
+        return visitor->pool(telling->user, key->pool, revision, &record->pool);
+    if (key->kind == CLUSTER_KEY_ENTRY)
+        return visitor->entry(telling->user, key, revision, &record->entry);
+    return visitor->operation(telling->user, key, revision, &record->operation);
 }
 
 static int tell(void *user, const struct cluster_key *key, const struct cluster_pair *pair,
                 const struct cluster_record *record)
 {
     struct telling *telling = user;
-    const struct cluster_boot_read_visitor *visitor = telling->visitor;
     int r;
 
     switch (key->kind) {
-    case CLUSTER_KEY_POOL:
-        return visitor->pool(telling->user, key->pool, pair->mod_rev, &record->pool);
     case CLUSTER_KEY_ENTRY:
         r = add_to_snapshot(telling, key, &record->entry);
-        return r < 0 ? r : visitor->entry(telling->user, key, pair->mod_rev, &record->entry);
+        return r < 0 ? r : tell_visitor(telling, key, pair->mod_rev, record);
+    case CLUSTER_KEY_POOL:
     case CLUSTER_KEY_OPERATION:
     case CLUSTER_KEY_RECOVERY:
-        return visitor->operation(telling->user, key, pair->mod_rev, &record->operation);
+        return tell_visitor(telling, key, pair->mod_rev, record);
     case CLUSTER_KEY_MODULE:
         return tell_module(telling, key, pair->mod_rev, &record->module);
     case CLUSTER_KEY_LOG:
@@ -109,7 +123,9 @@ static void set_log_options(struct cluster_boot *boot, bool fresh)
 
 static int read_entries(struct telling *telling)
 {
-    int r = telling->visitor->reading(telling->user, telling->boot->revision, telling->boot->last);
+    int r = telling->visitor ? telling->visitor->reading(telling->user, telling->boot->revision,
+                                                         telling->boot->last)
+                             : 0;
 
     return r < 0 ? r : read_kind(telling, CLUSTER_KEY_ENTRY);
 }

@@ -23,10 +23,11 @@ struct cluster_boot_read_visitor {
                   const struct cluster_record_module *record);
 };
 
-/* Reads all of it at one revision. Where the log of the map is not at the last delta a snapshot of
- * the entries is written, so that it can be continued by the thread of the disk. Files of modules
- * that it does not have are removed. RAPAHUB_EFORMAT: a record is not sound. RAPAHUB_ESTOREOLD: the
- * log has a delta that the metastore does not have. */
+/* Reads all of it at one revision, and tells it; `visitor` NULL: it is only read. Where the log of
+ * the map is not at the last delta a snapshot of the entries is written, so that it can be
+ * continued by the thread of the disk. Files of modules that it does not have are removed.
+ * RAPAHUB_EFORMAT: a record is not sound. RAPAHUB_ESTOREOLD: the log has a delta that the metastore
+ * does not have. */
 int cluster_boot_read_all(struct cluster_boot *boot,
                           const struct cluster_boot_read_visitor *visitor, void *user);
 

@@ -73,6 +73,11 @@ static int fail_status(const struct cluster_store_wait *wait, int status)
                             wait->url);
     case CLUSTER_TXN_DENIED:
         return fail_later_life(wait);
+    case CLUSTER_TXN_NOT_APPLIED:
+    case CLUSTER_TXN_UNKNOWN:
+        return rapahub_fail(RAPAHUB_ETIMEDOUT, "cluster.boot.order",
+                            "%s: the metastore has not answered: look at the node that has it",
+                            wait->url);
     case CLUSTER_TXN_CORRUPT:
         return rapahub_fail(RAPAHUB_EIO, "", "%s is damaged: put a backup of it in its place",
                             wait->url);
@@ -87,12 +92,16 @@ static int fail_status(const struct cluster_store_wait *wait, int status)
 static int step(const struct cluster_store_wait *wait, uint64_t deadline_ns, uint64_t *next_ns)
 {
     uint64_t until_ns = *next_ns < deadline_ns ? *next_ns : deadline_ns, marker_ns = HUB_NEVER;
-    struct pollfd fd = {.fd = cluster_metastore_fd(wait->store), .events = POLLIN};
+    struct pollfd fds[2] = {{.fd = cluster_metastore_fd(wait->store), .events = POLLIN},
+                            {.fd = wait->stop_fd > 0 ? wait->stop_fd : -1, .events = POLLIN}};
     int r;
 
-    if (poll(&fd, 1, hub_clock_left_ms(until_ns, 1000)) < 0 && errno != EINTR)
+    if (poll(fds, 2, hub_clock_left_ms(until_ns, 1000)) < 0 && errno != EINTR)
         return rapahub_fail(-errno, "", "%s: cannot wait for it: %s", wait->url,
                             strerrordesc_np(errno));
+    if (fds[1].revents != 0)
+        return rapahub_fail(RAPAHUB_ECANCELED, "cluster.join.waits",
+                            "%s: it is to end before the metastore has answered", wait->url);
     r = cluster_metastore_step(wait->store, hub_clock_now(), next_ns);
     if (wait->marker)
         cluster_marker_step(wait->marker, hub_clock_now(), &marker_ns);

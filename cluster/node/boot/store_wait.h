@@ -14,6 +14,7 @@ struct cluster_store_wait {
     struct cluster_metastore *store;
     struct cluster_marker *marker; /* NULL: for reads only */
     uint64_t wait_ns;
+    int stop_fd;     /* readable once all waits shall end: RAPAHUB_ECANCELED; 0 or -1: none */
     const char *url; /* for messages */
     uint64_t opened; /* revision at which the store was opened; 0: not known */
 };

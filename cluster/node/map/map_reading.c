@@ -11,17 +11,18 @@
 static const struct part {
     enum cluster_keys_kind key;
     enum cluster_event_kind event;
-} parts[] = {{CLUSTER_KEY_LOG, CLUSTER_EVENT_READING},
-             {CLUSTER_KEY_POOL, CLUSTER_EVENT_POOL},
-             {CLUSTER_KEY_OPERATION, CLUSTER_EVENT_OPERATION},
-             {CLUSTER_KEY_NEXT_POOL, CLUSTER_EVENT_NEXT_POOL},
-             {CLUSTER_KEY_ENTRY, CLUSTER_EVENT_ENTRY}};
+    bool of_leader;
+} parts[] = {{CLUSTER_KEY_LOG, CLUSTER_EVENT_READING, false},
+             {CLUSTER_KEY_POOL, CLUSTER_EVENT_POOL, false},
+             {CLUSTER_KEY_OPERATION, CLUSTER_EVENT_OPERATION, true},
+             {CLUSTER_KEY_NEXT_POOL, CLUSTER_EVENT_NEXT_POOL, true},
+             {CLUSTER_KEY_ENTRY, CLUSTER_EVENT_ENTRY, false}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 void cluster_map_reading_init(struct cluster_map_reading *reading, struct cluster_metastore *store,
-                              struct cluster_event_queue *events)
+                              struct cluster_event_queue *events, bool leads)
 {
-    *reading = (struct cluster_map_reading){.store = store, .events = events};
+    *reading = (struct cluster_map_reading){.store = store, .events = events, .leads = leads};
 }
 
 static int tell(struct cluster_map_reading *reading, const struct cluster_event *event)
@@ -39,6 +40,15 @@ static void end(struct cluster_map_reading *reading, int status)
 }
 
 static void read_page(struct cluster_map_reading *reading);
+
+/* Operations are the leader's: another node that knew them would carry them out too.
+ * r[impl cluster.join.follows] */
+static unsigned next_part(const struct cluster_map_reading *reading, unsigned part)
+{
+    while (part < PARTS && parts[part].of_leader && !reading->leads)
+        part++;
+    return part;
+}
 
 static void begin_part(struct cluster_map_reading *reading)
 {
@@ -90,11 +100,13 @@ static void go_on(struct cluster_map_reading *reading, const struct cluster_page
         reading->from[last.size] = '\0';
         reading->from_size = last.size + 1;
         read_page(reading);
-    } else if (++reading->part < PARTS) {
-        begin_part(reading);
-    } else {
-        end(reading, 0);
+        return;
     }
+    reading->part = next_part(reading, reading->part + 1);
+    if (reading->part < PARTS)
+        begin_part(reading);
+    else
+        end(reading, 0);
 }
 
 static void on_page(void *user, int status, uint64_t rev, const struct cluster_page *page)

@@ -16,6 +16,7 @@
 struct cluster_map_reading {
     struct cluster_metastore *store;
     struct cluster_event_queue *events;
+    bool leads; /* it reads what only the node that leads carries out, too */
     bool open;
     unsigned part; /* which keys are read now */
     uint64_t revision;
@@ -23,8 +24,9 @@ struct cluster_map_reading {
     size_t from_size, past_size;
 };
 
+/* `leads`: this node carries out what people order. */
 void cluster_map_reading_init(struct cluster_map_reading *reading, struct cluster_metastore *store,
-                              struct cluster_event_queue *events);
+                              struct cluster_event_queue *events, bool leads);
 
 /* Begins to read; READ comes in any case. At most one reading is open. */
 void cluster_map_reading_begin(struct cluster_map_reading *reading);

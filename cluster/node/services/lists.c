@@ -93,7 +93,13 @@ static void add_identity(const struct cluster_node_identity *identity, struct js
                           rapahub_string_of(own->ca.key ? "here" : "elsewhere"));
 }
 
-/* Each rule that clients have broken is a member with its name. */
+/* Each rule that was broken is a member with its name. */
+static void add_broken(const struct cluster_rule_counts *broken, struct json_t *object)
+{
+    for (uint32_t i = 0; i < broken->count; i++)
+        cluster_document_count(object, broken->all[i].rule, broken->all[i].times);
+}
+
 static void add_clients(const struct cluster_client_counts *clients, struct json_t *object)
 {
     char addresses[CLUSTER_CLIENT_COUNTS_ADDRESSES * CLUSTER_CLIENT_COUNTS_TEXT] = "";
@@ -108,8 +114,14 @@ static void add_clients(const struct cluster_client_counts *clients, struct json
     cluster_document_count(object, "refused_clients", clients->refused);
     cluster_document_count(object, "shared_memory_clients", clients->shared);
     cluster_document_count(object, "shared_memory_refused", clients->unshared);
-    for (uint32_t i = 0; i < clients->broken_count; i++)
-        cluster_document_count(object, clients->broken[i].rule, clients->broken[i].times);
+    add_broken(&clients->broken, object);
+}
+
+static void add_peers(const struct cluster_peer_links_counts *peers, struct json_t *object)
+{
+    cluster_document_count(object, "linked_nodes", peers->links);
+    cluster_document_count(object, "refused_nodes", peers->refused);
+    add_broken(&peers->broken, object);
 }
 
 /* Before `compacted` the metastore tells no history any more. */
@@ -139,16 +151,8 @@ char *cluster_lists_status(const struct cluster_lists *lists)
     cluster_document_count(document.root, "calls", cluster_send_figures(parts->send).calls);
     if (lists->clients)
         add_clients(lists->clients, document.root);
+    add_peers(lists->peers, document.root);
     add_identity(lists->identity, document.root);
-    return cluster_document_end(&document);
-}
-
-char *cluster_lists_nodes(const struct cluster_lists *lists)
-{
-    struct cluster_document document;
-
-    cluster_document_begin(&document, "rapahub.node.nodes/1");
-    add_node(lists, cluster_document_item(cluster_document_list(document.root, "nodes")));
     return cluster_document_end(&document);
 }
 

@@ -14,6 +14,7 @@
 #include "cluster/node/base/client_counts.h"
 #include "cluster/node/base/pool_records.h"
 #include "cluster/node/identity/node_identity.h"
+#include "cluster/node/peers/peer_links.h"
 
 struct cluster_lists { /* their sources; all live longer */
     const struct cluster_core *core;
@@ -22,14 +23,15 @@ struct cluster_lists { /* their sources; all live longer */
     const char *name; /* the node's */
     uint32_t node, boot;
     uint64_t session;
+    const char *leader; /* HOST:PORT of the node that leads; NULL: this one does */
     const struct cluster_client_counts *clients; /* NULL: there are none yet, or none any more */
     const struct cluster_node_identity *identity;
+    const struct cluster_peer_links_counts *peers;
 };
 
 /* Each returns a text to be freed; NULL with a diagnosis: RAPAHUB_ENOPOOL, RAPAHUB_ENOENT: there is
  * no such thing; -ENOTSUP: the program was built without jansson. */
 char *cluster_lists_status(const struct cluster_lists *lists);
-char *cluster_lists_nodes(const struct cluster_lists *lists);
 char *cluster_lists_pools(const struct cluster_lists *lists);
 char *cluster_lists_pool(const struct cluster_lists *lists, struct rapahub_string name);
 char *cluster_lists_operations(const struct cluster_lists *lists);

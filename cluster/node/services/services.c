@@ -12,6 +12,7 @@
 #include "cluster/node/services/certificate_orders.h"
 #include "cluster/node/services/module_orders.h"
 #include "cluster/node/services/node_inquiries.h"
+#include "cluster/node/services/node_listing.h"
 #include "cluster/node/services/pool_orders.h"
 #include "cluster/node/services/token_orders.h"
 #include "hub/base/clock.h"
@@ -53,7 +54,7 @@ static int take_nodes(struct cluster_asking *asking, struct cluster_asker *asker
                       struct hub_reader *arguments)
 {
     (void)arguments;
-    return answer_text(asking, asker, cluster_lists_nodes(&asking->lists));
+    return cluster_node_listing_ask(asking, asker);
 }
 
 static int take_pools(struct cluster_asking *asking, struct cluster_asker *asker,
@@ -226,42 +227,47 @@ static int take_token_revoke(struct cluster_asking *asking, struct cluster_asker
                                   : cluster_token_orders_revoke(asking, asker, id);
 }
 
-/* Each method, in its canonical form, and the least role that may ask it. */
-#define METHODS(X)                                                              \
-    X("status() -> string", VIEWER, take_status)                                \
-    X("nodes() -> string", VIEWER, take_nodes)                                  \
-    X("pools() -> string", VIEWER, take_pools)                                  \
-    X("pool(string) -> string", VIEWER, take_pool)                              \
-    X("pool_id(string) -> u64", VIEWER, take_pool_id)                           \
-    X("operations() -> string", VIEWER, take_operations)                        \
-    X("operation(u64) -> string", VIEWER, take_operation)                       \
-    X("modules() -> string", VIEWER, take_modules)                              \
-    X("wait(u64, u64) -> string", VIEWER, take_wait)                            \
-    X("release(string, u32) -> u64", OPERATOR, take_release)                    \
-    X("apply(bytes, bool) -> u64", ADMIN, take_apply)                           \
-    X("remove(string) -> u64", ADMIN, take_remove)                              \
-    X("push(string, u64, u64, bytes) -> bool", ADMIN, take_push)                \
-    X("unpush(string, string) -> void", ADMIN, take_unpush)                     \
-    X("tokens() -> string", VIEWER, take_tokens)                                \
-    X("revoked() -> string", VIEWER, take_revoked)                              \
-    X("certificate(string, string, string) -> string", ADMIN, take_certificate) \
-    X("revoke(string) -> void", ADMIN, take_revoke)                             \
-    X("token(u64, u32) -> string", ADMIN, take_token)                           \
-    X("token_revoke(string) -> void", ADMIN, take_token_revoke)
+/* Each method, in its canonical form, the least role that may ask it, and which nodes answer it:
+ * the one that leads knows operations, and carries out orders. */
+#define METHODS(X)                                                                      \
+    X("status() -> string", VIEWER, EACH_NODE, take_status)                             \
+    X("nodes() -> string", VIEWER, EACH_NODE, take_nodes)                               \
+    X("pools() -> string", VIEWER, EACH_NODE, take_pools)                               \
+    X("pool(string) -> string", VIEWER, EACH_NODE, take_pool)                           \
+    X("pool_id(string) -> u64", VIEWER, EACH_NODE, take_pool_id)                        \
+    X("operations() -> string", VIEWER, LEADER, take_operations)                        \
+    X("operation(u64) -> string", VIEWER, LEADER, take_operation)                       \
+    X("modules() -> string", VIEWER, EACH_NODE, take_modules)                           \
+    X("wait(u64, u64) -> string", VIEWER, LEADER, take_wait)                            \
+    X("release(string, u32) -> u64", OPERATOR, LEADER, take_release)                    \
+    X("apply(bytes, bool) -> u64", ADMIN, LEADER, take_apply)                           \
+    X("remove(string) -> u64", ADMIN, LEADER, take_remove)                              \
+    X("push(string, u64, u64, bytes) -> bool", ADMIN, LEADER, take_push)                \
+    X("unpush(string, string) -> void", ADMIN, LEADER, take_unpush)                     \
+    X("tokens() -> string", VIEWER, EACH_NODE, take_tokens)                             \
+    X("revoked() -> string", VIEWER, EACH_NODE, take_revoked)                           \
+    X("certificate(string, string, string) -> string", ADMIN, LEADER, take_certificate) \
+    X("revoke(string) -> void", ADMIN, LEADER, take_revoke)                             \
+    X("token(u64, u32) -> string", ADMIN, LEADER, take_token)                           \
+    X("token_revoke(string) -> void", ADMIN, LEADER, take_token_revoke)
+
+enum where { EACH_NODE, LEADER };
 
 static const struct method {
     const char *signature;
     enum rapahub_control_role role;
+    enum where where;
     take *take;
 } methods[] = {
-#define METHOD(signature, role, function) {signature, RAPAHUB_CONTROL_##role, function},
+#define METHOD(signature, role, where, function) \
+    {signature, RAPAHUB_CONTROL_##role, where, function},
     METHODS(METHOD)
 #undef METHOD
 };
 #define METHODS_COUNT (sizeof methods / sizeof *methods)
 
 static const char *const signatures[] = {
-#define SIGNATURE(signature, role, function) signature,
+#define SIGNATURE(signature, role, where, function) signature,
     METHODS(SIGNATURE)
 #undef SIGNATURE
         NULL};
@@ -288,6 +294,20 @@ static int check_role(const struct method *method, enum rapahub_control_role rol
                               names[method->role]);
 }
 
+/* r[impl cluster.join.orders] */
+static int check_leads(const struct cluster_services *services, const struct method *method)
+{
+    const char *leader = services->asking.lists.leader;
+
+    return method->where == EACH_NODE || !leader
+               ? 0
+               : rapahub_fail(RAPAHUB_ENOTLOCAL, "cluster.join.orders",
+                              "%.*s: node %u carries out no orders: give it to the node that has "
+                              "the metastore, with --node %s",
+                              (int)strcspn(method->signature, "("), method->signature,
+                              (unsigned)services->asking.lists.node, leader);
+}
+
 /* r[impl cluster.node.services] */
 int cluster_services_ask(struct cluster_services *services, const struct cluster_asker *from,
                          uint64_t method_id, struct rapahub_bytes arguments)
@@ -300,6 +320,8 @@ int cluster_services_ask(struct cluster_services *services, const struct cluster
     if (!method)
         return rapahub_fail(RAPAHUB_ENOMETHOD, "", "rapahub.node has no such method");
     status = check_role(method, from->role);
+    if (status == 0)
+        status = check_leads(services, method);
     if (status < 0)
         return status;
     asker = cluster_askers_add(services->asking.askers, from);

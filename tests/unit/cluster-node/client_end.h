@@ -345,9 +345,9 @@ HERE uint64_t times_broken(const struct node *node, const char *rule)
 {
     const struct cluster_client_counts *counts = cluster_clients_counts(node->clients);
 
-    for (uint32_t i = 0; i < counts->broken_count; i++)
-        if (strcmp(rule, counts->broken[i].rule) == 0)
-            return counts->broken[i].times;
+    for (uint32_t i = 0; i < counts->broken.count; i++)
+        if (strcmp(rule, counts->broken.all[i].rule) == 0)
+            return counts->broken.all[i].times;
     return 0;
 }
 

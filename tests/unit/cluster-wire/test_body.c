@@ -307,7 +307,8 @@ static void who_says_hello_is_a_node_or_a_client(void **state)
     REFUSES(HELLO, client, hello.node = 1);
     REFUSES(HELLO, client, hello.boot = 1);
     REFUSES(HELLO, hello, hello.origin = CLIENT);
-    REFUSES(HELLO, hello, hello.origin = 0);
+    TAKES(HELLO, hello, hello.origin = 0); /* it has no session yet */
+    REFUSES(HELLO, client, hello.origin = 0);
     REFUSES(HELLO, client, hello.origin = 5);
     REFUSES(HELLO, hello, hello.revision = UINT64_C(1) << 63 | 1);
     TAKES(HELLO, hello, hello.revision = 0);

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two nodes of one cluster as real processes: the seat, and a node that has joined it. Either is
+ * killed, ends, and comes again; a copy of a folder and a revoked certificate are refused. */
+#include <errno.h>
+#include <signal.h>
+
+#include "tests/cluster/join_stage.h"
+
+struct joined {
+    struct join_stage *stage;
+    struct node_process second;
+    char data[NODE_PROCESS_PATH + 16];
+};
+
+/* ---- what the nodes say ---- */
+
+/* Says whether the command has printed the text. */
+static bool says(const struct node_process *node, const char *const words[], const char *text)
+{
+    struct process_result result;
+    bool found = node_process_rapahub(node, words, &result) == 0 && strstr(result.out, text);
+
+    process_result_fini(&result);
+    return found;
+}
+
+/* Asks until the answer has the text. */
+static void await(const struct node_process *node, const char *const words[], const char *text)
+{
+    bool found = false;
+
+    for (unsigned i = 0; i < 600 && !found; i++) {
+        found = says(node, words, text);
+        if (!found)
+            pause_ms(50);
+    }
+    if (!found)
+        fail_msg("'%s %s' has not come to say '%s'", words[0], words[1], text);
+}
+#define AWAIT(node, text, ...) await((node), (const char *const[]){__VA_ARGS__, NULL}, (text))
+
+static uint32_t boot_of(const struct node_process *node)
+{
+    static const char *const words[] = {"node", "status", NULL};
+    struct process_result result;
+    unsigned boot = 0;
+    const char *at;
+
+    assert_int_equal(node_process_rapahub(node, words, &result), 0);
+    at = strstr(result.out, "\nboot ");
+    if (at)
+        boot = (unsigned)strtoul(at + 6, NULL, 10);
+    process_result_fini(&result);
+    return boot;
+}
+
+/* A command to a node that fails: its status, and what it must say. */
+static void refuses(const struct node_process *node, const char *const words[], int status,
+                    const char *text)
+{
+    struct process_result result;
+
+    assert_int_equal(node_process_rapahub(node, words, &result), status);
+    if (!strstr(result.err, text))
+        fail_msg("no '%s' in: %s", text, result.err);
+    process_result_fini(&result);
+}
+
+/* ---- the stage ---- */
+
+static int begin(void **state)
+{
+    struct joined *joined = calloc(1, sizeof *joined);
+    struct join_words words = {.name = "second"};
+    void *stage = NULL;
+
+    assert_non_null(joined);
+    assert_int_equal(join_begin(&stage), 0);
+    joined->stage = stage;
+    node_process_open(&joined->second);
+    snprintf(joined->data, sizeof joined->data, "%s/data", joined->second.folder);
+    words.data = joined->data;
+    if (join_type(joined->stage, &words) != 0)
+        fail_msg("join: %s", joined->stage->result.err);
+    node_process_begin(&joined->second);
+    join_await(&joined->second);
+    *state = joined;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct joined *joined = *state;
+    void *stage = joined->stage;
+
+    node_process_close(&joined->second);
+    join_end(&stage);
+    free(joined);
+    return 0;
+}
+
+static void kill_daemon(const struct node_process *node)
+{
+    pid_t daemon = node_process_daemon(node);
+
+    assert_true(daemon > 0);
+    assert_int_equal(kill(daemon, SIGKILL), 0);
+}
+
+/* ---- tests ---- */
+
+static const char pools[] =
+    "pools:\n  - pool_name: tally\n    module: " TEST_PREFIX "/bin/counter.so\n    containers: 2\n";
+
+/* r[verify cluster.join.active] r[verify cluster.join.follows] r[verify cluster.node.nodes] */
+static void a_node_that_has_joined_knows_the_cluster(void **state)
+{
+    struct joined *joined = *state;
+    struct node_process *first = &joined->stage->first, *second = &joined->second;
+
+    AWAIT(first, "second", "get", "nodes");
+    AWAIT(second, joined->stage->address, "get", "nodes");
+    AWAIT(second, "ACTIVE", "get", "nodes");
+    assert_false(says(first, (const char *const[]){"get", "nodes", NULL}, "JOINING"));
+    assert_int_equal(boot_of(second), 2);
+    node_process_apply(first, pools);
+    AWAIT(second, "tally", "get", "pools");
+    assert_int_equal(JOIN_ASK(joined->stage, "delete", "tally"), 0);
+    for (unsigned i = 0; says(second, (const char *const[]){"get", "pools", NULL}, "tally"); i++) {
+        assert_true(i < 600);
+        pause_ms(50);
+    }
+}
+
+/* r[verify cluster.join.orders] */
+static void orders_are_for_the_node_with_the_metastore(void **state)
+{
+    struct joined *joined = *state;
+    const struct node_process *second = &joined->second;
+    const char *const orders[][5] = {
+        {"delete", "tally", NULL}, {"token", "create", NULL}, {"get", "operations", NULL}};
+
+    for (unsigned i = 0; i < sizeof orders / sizeof *orders; i++) {
+        refuses(second, orders[i], 6, "node 2 carries out no orders");
+        refuses(second, orders[i], 6, joined->stage->address);
+    }
+}
+
+/* r[verify cluster.join.waits] r[verify cluster.nodes.dial] */
+static void it_serves_while_the_seat_is_away(void **state)
+{
+    struct joined *joined = *state;
+    struct node_process *first = &joined->stage->first, *second = &joined->second;
+    pid_t daemon = node_process_daemon(second);
+
+    node_process_apply(first, pools);
+    AWAIT(second, "tally", "get", "pools");
+    kill_daemon(first); /* its warden begins it again */
+    assert_true(says(second, (const char *const[]){"get", "pools", NULL}, "tally"));
+    AWAIT(first, "second", "get", "nodes");
+    assert_int_equal(JOIN_ASK(joined->stage, "delete", "tally"), 0);
+    for (unsigned i = 0; says(second, (const char *const[]){"get", "pools", NULL}, "tally"); i++) {
+        assert_true(i < 600);
+        pause_ms(50);
+    }
+    assert_int_equal(node_process_daemon(second), daemon); /* it has not died of that */
+}
+
+/* r[verify cluster.join.waits] */
+static void it_waits_for_the_seat_when_it_starts(void **state)
+{
+    struct joined *joined = *state;
+    struct node_process *first = &joined->stage->first, *second = &joined->second;
+    static const char *const status[] = {"node", "status", NULL};
+    struct process_result result;
+
+    node_process_end(second);
+    node_process_end(first);
+    node_process_begin(second);
+    assert_int_not_equal(node_process_rapahub(second, status, &result), 0);
+    process_result_fini(&result);
+    node_process_end(second); /* in order, while it waits */
+    node_process_begin(second);
+    node_process_begin(first);
+    join_await(first);
+    join_await(second);
+    AWAIT(second, "ACTIVE", "get", "nodes");
+}
+
+/* r[verify cluster.nodes.one] */
+static void a_life_that_is_killed_is_followed_by_the_next(void **state)
+{
+    struct joined *joined = *state;
+    struct node_process *first = &joined->stage->first, *second = &joined->second;
+    uint32_t boot = boot_of(second);
+    char next[16];
+
+    kill_daemon(second);
+    for (unsigned i = 0; i < 600; i++) {
+        snprintf(next, sizeof next, "  %u", boot + 1);
+        if (says(first, (const char *const[]){"get", "nodes", NULL}, next))
+            break;
+        pause_ms(50);
+    }
+    join_await(second);
+    assert_int_equal(boot_of(second), boot + 1);
+    kill_daemon(first);
+    kill_daemon(second);
+    join_await(first);
+    join_await(second);
+    assert_int_equal(boot_of(second), boot + 2);
+    AWAIT(second, "ACTIVE", "get", "nodes");
+}
+
+static void copy_folder(const char *from, const char *to)
+{
+    const char *const argv[] = {"/bin/cp", "-a", from, to, NULL};
+    const struct process_options options = {.argv = argv, .within_ns = UINT64_C(60000000000)};
+    struct process_result result;
+
+    assert_int_equal(process_run(&options, &result), 0);
+    assert_int_equal(result.status, 0);
+    process_result_fini(&result);
+}
+
+/* The session of the first is in the metastore, with the place of its folder. */
+static void a_copy_of_a_folder_is_refused(void **state)
+{
+    struct joined *joined = *state;
+    char copy[NODE_PROCESS_PATH + 16], run[NODE_PROCESS_PATH + 32], data[NODE_PROCESS_PATH + 32];
+    const char *const argv[] = {TEST_PREFIX "/bin/rapahubd", data, run, "--name=copy", NULL};
+    const struct process_options options = {.argv = argv, .within_ns = UINT64_C(60000000000)};
+    struct process process;
+    struct process_result result;
+
+    snprintf(copy, sizeof copy, "%s/copy", joined->second.folder);
+    copy_folder(joined->data, copy);
+    snprintf(data, sizeof data, "--data=%s", copy);
+    snprintf(run, sizeof run, "--run=%s/run", joined->second.folder);
+    assert_int_equal(process_start(&options, &process), 0);
+    if (!process_until_text(&process, "in another folder", true, UINT64_C(30000000000)))
+        fail_msg("the copy says: %s", process.err);
+    assert_int_equal(process_kill(&process, SIGTERM), 0); /* its warden would try again */
+    assert_int_equal(process_finish(&process, &result), 0);
+    process_result_fini(&result);
+    AWAIT(&joined->second, "ACTIVE", "get", "nodes");
+}
+
+/* r[verify cluster.link.revoked] */
+static void a_node_whose_certificate_is_revoked_is_cut_off(void **state)
+{
+    struct joined *joined = *state;
+    struct process_result result;
+    static const char *const status[] = {"node", "status", NULL};
+    char serial[64];
+    const char *at;
+
+    assert_int_equal(node_process_rapahub(&joined->second, status, &result), 0);
+    at = strstr(result.out, "\ncertificate  ");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "\ncertificate %63s", serial), 1);
+    process_result_fini(&result);
+    AWAIT(&joined->stage->first, "linked_nodes\":1", "node", "status", "--json");
+    assert_int_equal(JOIN_ASK(joined->stage, "node", "revoke", serial), 0);
+    AWAIT(&joined->stage->first, "linked_nodes\":0", "node", "status", "--json");
+    assert_true(says(&joined->second, status, "ACTIVE")); /* it goes on, alone */
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(a_node_that_has_joined_knows_the_cluster),
+        TEST(orders_are_for_the_node_with_the_metastore),
+        TEST(it_serves_while_the_seat_is_away),
+        TEST(it_waits_for_the_seat_when_it_starts),
+        TEST(a_life_that_is_killed_is_followed_by_the_next),
+        TEST(a_copy_of_a_folder_is_refused),
+        TEST(a_node_whose_certificate_is_revoked_is_cut_off),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
