@@ -399,6 +399,22 @@ static int open_descriptors(struct cluster_runner *runner)
     return gather(runner);
 }
 
+/* Each node hears of it, whichever has taken the order. r[impl cluster.identity.revoked] */
+static void on_revoked(void *user, struct rapahub_string text)
+{
+    struct cluster_runner *runner = user;
+    struct cluster_revocation_serial serial;
+    int status = cluster_revocation_parse(text, &serial);
+
+    if (status == 0)
+        status = cluster_node_identity_revoke(runner->identity, &serial);
+    if (status < 0)
+        rapahub_log(RAPAHUB_LOG_ERROR, "node", "a certificate that was revoked is not known: %s",
+                    rapahub_last_error()->text);
+}
+
+static const struct cluster_map_watch_hooks watch_hooks = {on_revoked};
+
 /* A call that came before would find no pool. */
 static int wait_for_map(struct cluster_runner *runner, uint64_t deadline_ns)
 {
@@ -429,6 +445,8 @@ int cluster_runner_begin(struct cluster_runner *runner, uint64_t timeout_ns)
     cluster_map_reading_init(&runner->reading, runner->boot->store, runner->events,
                              !runner->boot->folder.joined);
     cluster_map_watch_init(&runner->watch, runner->boot->store, runner->disk, runner->events);
+    runner->watch.hooks = &watch_hooks;
+    runner->watch.user = runner;
     status = cluster_map_watch_begin(&runner->watch, runner->boot->revision, runner->boot->last);
     return status == 0 ? wait_for_map(runner, hub_clock_after(timeout_ns)) : status;
 }

@@ -10,6 +10,7 @@ struct joined {
     struct join_stage *stage;
     struct node_process second;
     char data[NODE_PROCESS_PATH + 16];
+    char option[96], address[64]; /* of the second, which listens */
 };
 
 /* ---- what the nodes say ---- */
@@ -80,6 +81,9 @@ static int begin(void **state)
     node_process_open(&joined->second);
     snprintf(joined->data, sizeof joined->data, "%s/data", joined->second.folder);
     words.data = joined->data;
+    snprintf(joined->address, sizeof joined->address, "127.0.0.1:%u", network_free_port());
+    snprintf(joined->option, sizeof joined->option, "--listen=%s", joined->address);
+    joined->second.option = joined->option;
     if (join_type(joined->stage, &words) != 0)
         fail_msg("join: %s", joined->stage->result.err);
     node_process_begin(&joined->second);
@@ -246,6 +250,34 @@ static void a_copy_of_a_folder_is_refused(void **state)
     AWAIT(&joined->second, "ACTIVE", "get", "nodes");
 }
 
+/* An order at the seat, of which the other node hears by the metastore: a client that was good
+ * there is refused. r[verify cluster.identity.revoked] */
+static void a_certificate_is_revoked_for_all_nodes(void **state)
+{
+    struct joined *joined = *state;
+    struct node_process remote = joined->second;
+    static const char *const status[] = {"node", "status", NULL};
+    char out[NODE_PROCESS_PATH + 16], serial[64];
+    const char *at;
+
+    snprintf(out, sizeof out, "%s/ana", joined->second.folder);
+    snprintf(remote.address, sizeof remote.address, "%s", joined->address);
+    assert_int_equal(JOIN_ASK(joined->stage, "node", "certificate", "--name", "ana", "--out", out),
+                     0);
+    at = strstr(joined->stage->result.out, "serial");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "serial %63s", serial), 1);
+    assert_int_equal(setenv("RAPAHUB_CLIENT_TLS", out, 1), 0);
+    assert_true(says(&remote, status, "ACTIVE"));
+    AWAIT(&joined->stage->first, joined->address, "get", "nodes");
+    assert_int_equal(JOIN_ASK(joined->stage, "node", "revoke", serial), 0);
+    for (unsigned i = 0; says(&remote, status, "ACTIVE"); i++) {
+        assert_true(i < 600);
+        pause_ms(50);
+    }
+    assert_int_equal(unsetenv("RAPAHUB_CLIENT_TLS"), 0);
+}
+
 /* r[verify cluster.link.revoked] */
 static void a_node_whose_certificate_is_revoked_is_cut_off(void **state)
 {
@@ -276,6 +308,7 @@ int main(void)
         TEST(it_waits_for_the_seat_when_it_starts),
         TEST(a_life_that_is_killed_is_followed_by_the_next),
         TEST(a_copy_of_a_folder_is_refused),
+        TEST(a_certificate_is_revoked_for_all_nodes),
         TEST(a_node_whose_certificate_is_revoked_is_cut_off),
     };
 

@@ -2,7 +2,8 @@
 /* map_watch: follows the metastore. Each of its revisions that concerns pools or entries is told to
  * the core, in order: a delta only after it is durable in the node's log, a pool's record before
  * the delta of its revision, its removal after that. Values are told as in map_reading. A revision
- * without a delta is noted on the disk, so that a metastore that lacks it is told as old. Owner.
+ * without a delta is noted on the disk, so that a metastore that lacks it is told as old. A
+ * certificate that was revoked is told at once. Owner.
  */
 #ifndef CLUSTER_NODE_MAP_MAP_WATCH_H
 #define CLUSTER_NODE_MAP_MAP_WATCH_H
@@ -15,7 +16,15 @@
 #include "cluster/node/disk/store_thread.h"
 #include "hub/base/list.h"
 
+/* Upwards. A constant table. */
+struct cluster_map_watch_hooks {
+    /* A certificate with this serial number, as the key has it, was revoked. */
+    void (*revoked)(void *user, struct rapahub_string serial);
+};
+
 struct cluster_map_watch {
+    const struct cluster_map_watch_hooks *hooks; /* set before it begins */
+    void *user;
     struct cluster_metastore *store;
     struct cluster_store_thread *disk;
     struct cluster_event_queue *events;
