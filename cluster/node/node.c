@@ -17,6 +17,7 @@
 #include "cluster/node/boot/boot_read.h"
 #include "cluster/node/boot/boot_revoked.h"
 #include "cluster/node/clients.h"
+#include "cluster/node/node_exchange.h"
 #include "cluster/node/peers/seat_way.h"
 #include "cluster/node/runner.h"
 #include "host/socket/folders.h"
@@ -271,15 +272,6 @@ static int make_clients(struct rapahub_node *node, const struct rapahub_node_opt
     return status;
 }
 
-static int make_exchange(struct rapahub_node *node)
-{
-    struct cluster_runner *runner = &node->runner;
-    const struct cluster_exchange_parts parts = {
-        .events = runner->events, .buffers = runner->buffers, .links = &runner->links};
-
-    return cluster_exchange_create(&parts, &runner->exchange);
-}
-
 /* A node with a metastore of its own, at which others can arrive, is their seat. */
 static int make_seat(struct rapahub_node *node, const struct rapahub_node_options *options)
 {
@@ -314,7 +306,7 @@ static int make(struct rapahub_node *node, const struct rapahub_node_options *op
     if (status == 0)
         status = make_router(node);
     if (status == 0)
-        status = make_exchange(node);
+        status = cluster_node_exchange_begin(&node->runner);
     if (status == 0)
         status = make_clients(node, options);
     if (status == 0)
@@ -435,6 +427,7 @@ static void end_work(struct rapahub_node *node)
     struct cluster_runner *runner = &node->runner;
 
     cluster_runner_end(runner); /* the core is told nothing more */
+    cluster_node_exchange_end(runner);
     if (runner->services)
         cluster_services_show_clients(runner->services, NULL);
     if (runner->peers)

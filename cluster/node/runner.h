@@ -28,7 +28,7 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     struct cluster_pool_records *pools;
     struct cluster_store_thread *disk;
     struct cluster_router *router;
-    struct cluster_exchange_links links; /* to other nodes; zeros: there are none */
+    struct cluster_exchange_links links; /* to other nodes: those of `peers` */
     struct cluster_exchange *exchange;
     struct cluster_container_steps *steps;
     struct cluster_services *services;

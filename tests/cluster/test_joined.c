@@ -250,6 +250,63 @@ static void a_copy_of_a_folder_is_refused(void **state)
     AWAIT(&joined->second, "ACTIVE", "get", "nodes");
 }
 
+/* ---- calls ---- */
+
+#define KILLS 6 /* of one of the daemons, in turn */
+#define EACH  8 /* calls after each of them */
+
+static const char acked[] =
+    "pools:\n  - pool_name: tally\n    module: " TEST_PREFIX "/bin/counter.so\n"
+    "    containers: 2\n    durability: acked\n";
+
+/* Adds 1 to the total of a container, and returns it. */
+static long add(const struct node_process *node, const char *target)
+{
+    const char *const words[] = {"call", target, "1", "--timeout", "20s", NULL};
+    struct process_result result;
+    long total;
+
+    if (node_process_rapahub(node, words, &result) != 0)
+        fail_msg("call %s: %s", target, result.err);
+    total = strtol(result.out, NULL, 10);
+    process_result_fini(&result);
+    return total;
+}
+
+/* The containers are the first node's. r[verify cluster.peer.send] */
+static void a_call_goes_to_the_node_of_its_container(void **state)
+{
+    struct joined *joined = *state;
+    struct node_process *first = &joined->stage->first, *second = &joined->second;
+
+    node_process_apply(first, acked);
+    AWAIT(second, "tally", "get", "pools");
+    assert_int_equal(add(second, "tally#1.add"), 1);
+    assert_int_equal(add(first, "tally#1.add"), 2);
+    assert_int_equal(add(second, "tally#1.add"), 3);
+    assert_int_equal(add(second, "tally#0.add"), 1);
+    refuses(second, (const char *const[]){"call", "tally#1.add", "-1", NULL}, 1, "is negative");
+    refuses(second, (const char *const[]){"call", "tally#2.add", "1", NULL}, 1, "2");
+}
+
+/* Its caller does not notice: it waits, and goes on. */
+static void a_call_outlasts_the_deaths_of_both_nodes(void **state)
+{
+    struct joined *joined = *state;
+    struct node_process *first = &joined->stage->first, *second = &joined->second;
+    long total = 0;
+
+    node_process_apply(first, acked);
+    AWAIT(second, "tally", "get", "pools");
+    for (unsigned i = 0; i < KILLS; i++) {
+        kill_daemon(i % 2 == 0 ? first : second);
+        if (i % 2 == 1)
+            join_await(second);
+        for (unsigned k = 0; k < EACH; k++)
+            assert_int_equal(add(second, "tally#0.add"), ++total);
+    }
+}
+
 /* An order at the seat, of which the other node hears by the metastore: a client that was good
  * there is refused. r[verify cluster.identity.revoked] */
 static void a_certificate_is_revoked_for_all_nodes(void **state)
@@ -308,6 +365,8 @@ int main(void)
         TEST(it_waits_for_the_seat_when_it_starts),
         TEST(a_life_that_is_killed_is_followed_by_the_next),
         TEST(a_copy_of_a_folder_is_refused),
+        TEST(a_call_goes_to_the_node_of_its_container),
+        TEST(a_call_outlasts_the_deaths_of_both_nodes),
         TEST(a_certificate_is_revoked_for_all_nodes),
         TEST(a_node_whose_certificate_is_revoked_is_cut_off),
     };
