@@ -33,8 +33,7 @@ static int check(const struct cluster_peer_link *link, const struct cluster_body
     const struct cluster_peer_name *name = cluster_tls_peer(link->tls);
 
     if (hello->role != CLUSTER_ROLE_NODE)
-        return rapahub_fail(RAPAHUB_EACCES, RULE,
-                            "a client does not have the certificate of node %u",
+        return rapahub_fail(RAPAHUB_EACCES, RULE, "node %u is no client, and says HELLO as one",
                             (unsigned)name->node);
     if (hello->protocol_least > CLUSTER_BODY_PROTOCOL)
         return rapahub_fail(RAPAHUB_EABI, RULE,

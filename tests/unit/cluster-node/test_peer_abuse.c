@@ -26,7 +26,7 @@ enum wrong { ROLE, PROTOCOL, CLUSTER, NUMBER, OWN_NUMBER, WRONGS };
 static const struct {
     int32_t code;
     const char *text;
-} answers[WRONGS] = {[ROLE] = {RAPAHUB_EACCES, "a client"},
+} answers[WRONGS] = {[ROLE] = {RAPAHUB_EACCES, "is no client"},
                      [PROTOCOL] = {RAPAHUB_EABI, "protocols from 2 on"},
                      [CLUSTER] = {RAPAHUB_EACCES, "another cluster"},
                      [NUMBER] = {RAPAHUB_EACCES, "that it is node 4"},
