@@ -60,7 +60,8 @@ bool cluster_entry_is_sound(const struct cluster_entry *entry)
     if (entry->state == CLUSTER_ENTRY_NONE || entry->state >= CLUSTER_ENTRY_STATES)
         return false;
     if (is_owned(entry) != (entry->owner != 0) || is_owned(entry) != (entry->session != 0) ||
-        moves != (entry->destination != 0) || (moves && entry->op == 0))
+        (moves && (entry->destination == 0 || entry->op == 0)) ||
+        (entry->destination != 0 && !moves && entry->state != CLUSTER_ENTRY_QUARANTINED))
         return false;
     if (is_owned(entry) && !cluster_ids_is_revision(entry->session))
         return false;
@@ -68,6 +69,11 @@ bool cluster_entry_is_sound(const struct cluster_entry *entry)
            cluster_ids_is_lineage(entry->lineage) &&
            cluster_ids_epoch(entry->lineage) <= entry->epoch &&
            (!moves || entry->destination != entry->owner);
+}
+
+uint32_t cluster_entry_holder(const struct cluster_entry *entry)
+{
+    return entry->state == CLUSTER_ENTRY_QUARANTINED ? entry->destination : entry->owner;
 }
 
 static bool has_right_owner(enum cluster_entry_owner owner, const struct cluster_entry *before,

@@ -29,7 +29,8 @@ struct cluster_entry {
     uint64_t lineage;     /* where its history of calls began, see ids.h */
     uint64_t op;          /* the operation that moves it; 0: none */
     uint32_t owner;       /* node; 0 in the states PASSIVE and QUARANTINED */
-    uint32_t destination; /* node; 0 but in the state MIGRATING */
+    uint32_t destination; /* node, to which it moves in the state MIGRATING; where it begins when it
+                             is released from QUARANTINED, 0: at the leader; else 0 */
     uint32_t module;      /* which of the module versions of its pool it runs, from 0 */
     uint8_t state;        /* enum cluster_entry_state */
 };
@@ -59,6 +60,10 @@ extern const struct cluster_entry_transition cluster_entry_transitions[];
 /* Says whether the members fit each other: an owner where the state has one, a destination where
  * the container moves, an epoch from 1, a lineage not after it. */
 bool cluster_entry_is_sound(const struct cluster_entry *entry);
+
+/* Returns the node that has what the container keeps on a disk: its owner, or that of before it was
+ * put aside; 0: it has none. */
+uint32_t cluster_entry_holder(const struct cluster_entry *entry);
 
 /* Returns the transition that leads from `before` to `after`, which are sound, or NULL if none
  * does. An entry that is not there is NULL. */

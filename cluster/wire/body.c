@@ -72,6 +72,13 @@ RAPAHUB_RECORD(cluster_body_join_ok, RAPAHUB_MEMBER(cluster_body_join_ok, node, 
                RAPAHUB_MEMBER(cluster_body_join_ok, anchors, string),
                RAPAHUB_MEMBER(cluster_body_join_ok, seat, string));
 
+RAPAHUB_RECORD(cluster_body_step_done, RAPAHUB_MEMBER(cluster_body_step_done, pool, u64),
+               RAPAHUB_MEMBER(cluster_body_step_done, container, u32),
+               RAPAHUB_MEMBER(cluster_body_step_done, epoch, u64),
+               RAPAHUB_MEMBER(cluster_body_step_done, step, u8),
+               RAPAHUB_MEMBER(cluster_body_step_done, status, i32),
+               RAPAHUB_MEMBER(cluster_body_step_done, text, string));
+
 static bool is_lineage_or_none(uint64_t lineage)
 {
     return lineage == 0 || cluster_ids_is_lineage(lineage);
@@ -243,6 +250,26 @@ static const char *why_not_join_ok(const void *value)
     return ok->seat.size <= CLUSTER_BODY_ADDRESS_MAX ? NULL : "its address is too long";
 }
 
+/* What has failed has a status, and a text only then. r[impl cluster.step.body] */
+static const char *why_not_step(const void *value)
+{
+    const struct cluster_body_step_done *done = value;
+    bool may_fail = done->step != CLUSTER_STEP_BEGUN && done->step != CLUSTER_STEP_SPENT;
+
+    if (!cluster_ids_is_pool(done->pool) || !cluster_ids_is_container(done->container))
+        return "no container has this number";
+    if (done->epoch == 0 || done->epoch > CLUSTER_EPOCH_MAX)
+        return "no entry has this epoch";
+    if (done->step == CLUSTER_STEP_NONE || done->step >= CLUSTER_STEPS)
+        return "its step is unknown";
+    if (done->status > 0 || (done->status < 0 && !may_fail) ||
+        (done->status == 0 && done->step == CLUSTER_STEP_FAILED))
+        return "its status is none of its step";
+    return done->text.size > (done->status < 0 ? CLUSTER_BODY_STEP_TEXT_MAX : 0)
+               ? "its text is too long, or says why nothing failed"
+               : NULL;
+}
+
 #define TYPE(tag) &rapahub_type_cluster_body_##tag
 #define MEMBERS(tag)                                                                            \
     {                                                                                           \
@@ -264,6 +291,7 @@ static const struct cluster_format hello = {"a HELLO", TYPE(hello), {{0}}, why_n
                                    share = {"a SHARE", TYPE(share), {{0}}, NULL},
                                    shared = {"a SHARED", TYPE(shared), {{0}}, why_not_shared},
                                    piece = {"a STORE_*", TYPE(piece), {{0}}, why_not_piece},
+                                   stepped = {"a STEP_DONE", TYPE(step_done), {{0}}, why_not_step},
                                    join = {"a JOIN", TYPE(join), {{0}}, why_not_join},
                                    joined = {"a JOIN_OK", TYPE(join_ok), {{0}}, why_not_join_ok};
 
@@ -272,29 +300,18 @@ static const struct {
     uint8_t type;
     const struct cluster_format *format;
 } formats[] = {
-    {CLUSTER_FRAME_HELLO, &hello},
-    {CLUSTER_FRAME_HELLO_OK, &hello},
-    {CLUSTER_FRAME_CREDIT, &credit},
-    {CLUSTER_FRAME_PING, NULL},
-    {CLUSTER_FRAME_PONG, NULL},
-    {CLUSTER_FRAME_CLOSE, &closing},
-    {CLUSTER_FRAME_CALL, &call},
-    {CLUSTER_FRAME_RESULT, &result},
-    {CLUSTER_FRAME_ACK, NULL},
-    {CLUSTER_FRAME_NACK, &nack},
-    {CLUSTER_FRAME_CANCEL, NULL},
-    {CLUSTER_FRAME_RESOLVED, &resolved},
-    {CLUSTER_FRAME_EACH, &result},
-    {CLUSTER_FRAME_BULK_OPEN, &open},
-    {CLUSTER_FRAME_BULK_DONE, NULL},
-    {CLUSTER_FRAME_BULK_RESET, &reset},
-    {CLUSTER_FRAME_SHARE, &share},
-    {CLUSTER_FRAME_SHARED, &shared},
-    {CLUSTER_FRAME_JOIN, &join},
-    {CLUSTER_FRAME_JOIN_OK, &joined},
-    {CLUSTER_FRAME_STORE_REQUEST, &piece},
-    {CLUSTER_FRAME_STORE_REPLY, &piece},
-    {CLUSTER_FRAME_STORE_EVENT, &piece},
+    {CLUSTER_FRAME_HELLO, &hello},       {CLUSTER_FRAME_HELLO_OK, &hello},
+    {CLUSTER_FRAME_CREDIT, &credit},     {CLUSTER_FRAME_PING, NULL},
+    {CLUSTER_FRAME_PONG, NULL},          {CLUSTER_FRAME_CLOSE, &closing},
+    {CLUSTER_FRAME_CALL, &call},         {CLUSTER_FRAME_RESULT, &result},
+    {CLUSTER_FRAME_ACK, NULL},           {CLUSTER_FRAME_NACK, &nack},
+    {CLUSTER_FRAME_CANCEL, NULL},        {CLUSTER_FRAME_RESOLVED, &resolved},
+    {CLUSTER_FRAME_EACH, &result},       {CLUSTER_FRAME_BULK_OPEN, &open},
+    {CLUSTER_FRAME_BULK_DONE, NULL},     {CLUSTER_FRAME_BULK_RESET, &reset},
+    {CLUSTER_FRAME_SHARE, &share},       {CLUSTER_FRAME_SHARED, &shared},
+    {CLUSTER_FRAME_STEP_DONE, &stepped}, {CLUSTER_FRAME_JOIN, &join},
+    {CLUSTER_FRAME_JOIN_OK, &joined},    {CLUSTER_FRAME_STORE_REQUEST, &piece},
+    {CLUSTER_FRAME_STORE_REPLY, &piece}, {CLUSTER_FRAME_STORE_EVENT, &piece},
 };
 #define FORMATS (sizeof formats / sizeof *formats)
 

@@ -164,6 +164,29 @@ struct cluster_body_piece {
     struct rapahub_bytes bytes; /* as many as a piece can have, unless it is the last */
 };
 
+enum cluster_body_step {
+    CLUSTER_STEP_NONE,
+    CLUSTER_STEP_BEGUN,   /* it has begun, and is held */
+    CLUSTER_STEP_FAILED,  /* its begin has failed for good, or too often */
+    CLUSTER_STEP_DOWN,    /* it was active, and does not come to life again in its epoch */
+    CLUSTER_STEP_SPENT,   /* its epoch has no life left */
+    CLUSTER_STEP_REMOVED, /* it is gone, with all that the node had of it, or, with a status,
+                             without */
+    CLUSTER_STEPS
+};
+
+#define CLUSTER_BODY_STEP_TEXT_MAX 160
+
+/* STEP_DONE: a node tells the one that leads how far it is with a container of its own. It says so
+ * again until the map shows that it was heard. */
+struct cluster_body_step_done {
+    uint64_t pool, epoch; /* the epoch of the entry that it follows */
+    uint32_t container;
+    uint8_t step;               /* enum cluster_body_step */
+    int32_t status;             /* why not; 0: nothing has failed */
+    struct rapahub_string text; /* why, where there is a status */
+};
+
 /* A node asks to join. It is sent by a side that has no certificate yet. */
 struct cluster_body_join {
     struct rapahub_bytes uuid;     /* the node's own, made by itself */
@@ -196,6 +219,7 @@ struct cluster_body {
         struct cluster_body_share share;
         struct cluster_body_shared shared;
         struct cluster_body_piece piece;
+        struct cluster_body_step_done step_done;
         struct cluster_body_join join;
         struct cluster_body_join_ok join_ok;
     };

@@ -217,7 +217,7 @@ static void an_entry_has_an_owner_where_its_state_has_one(void **state)
         assert_false(cluster_entry_is_sound(&entry));
         entry = entry_in(in, 5);
         entry.destination = entry.destination ? 0 : 3;
-        assert_false(cluster_entry_is_sound(&entry));
+        assert_int_equal(cluster_entry_is_sound(&entry), entry.state == CLUSTER_ENTRY_QUARANTINED);
     }
 }
 
@@ -255,6 +255,18 @@ static void numbers_that_no_entry_has_are_refused(void **state)
     assert_false(cluster_entry_is_sound(&entry));
 }
 
+static void what_is_put_aside_stays_where_it_was(void **state)
+{
+    struct cluster_entry entry = entry_in(CLUSTER_ENTRY_QUARANTINED, 5);
+
+    (void)state;
+    assert_int_equal(cluster_entry_holder(&entry), 0);
+    entry.destination = 3;
+    assert_int_equal(cluster_entry_holder(&entry), 3);
+    entry = entry_in(CLUSTER_ENTRY_MIGRATING, 5);
+    assert_int_equal(cluster_entry_holder(&entry), 1);
+}
+
 /* r[verify cluster.entry.sound] */
 static void nothing_leads_from_or_to_an_entry_that_is_not_sound(void **state)
 {
@@ -290,6 +302,7 @@ int main(void)
         cmocka_unit_test(another_version_of_a_module_raises_no_epoch),
         cmocka_unit_test(an_entry_has_an_owner_where_its_state_has_one),
         cmocka_unit_test(numbers_that_no_entry_has_are_refused),
+        cmocka_unit_test(what_is_put_aside_stays_where_it_was),
         cmocka_unit_test(nothing_leads_from_or_to_an_entry_that_is_not_sound),
         cmocka_unit_test(an_entry_is_small),
     };

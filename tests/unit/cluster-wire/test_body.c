@@ -2,6 +2,8 @@
 #include "cluster/wire/body.h"
 #include "tests/unit/cluster-wire/written.h"
 
+#define POOL (UINT64_C(256) << 32)
+
 #define CLIENT (UINT64_C(1) << 63 | 5)
 #define TEXT(text)               \
     {                            \
@@ -59,6 +61,12 @@ static const struct cluster_body hello = {.hello = {.protocol_least = 1,
                                  share = {.share = {1 << 20}},
                                  shared = {.shared = {.peer = 255, .waiting = 3}},
                                  piece = {.piece = {false, TEXT("the end of a message")}},
+                                 step = {.step_done = {.pool = POOL,
+                                                       .container = 3,
+                                                       .epoch = 7,
+                                                       .step = CLUSTER_STEP_FAILED,
+                                                       .status = RAPAHUB_EDIED,
+                                                       .text = TEXT("its guest died")}},
                                  join = {.join = {.uuid = TEXT("0123456789abcdef"),
                                                   .token = TEXT("rh1.0123456789abcdef.0"),
                                                   .name = TEXT("west"),
@@ -85,7 +93,7 @@ static const struct {
     {CLUSTER_FRAME_SHARED, &shared},       {CLUSTER_FRAME_SHARED, &unshared},
     {CLUSTER_FRAME_STORE_REQUEST, &piece}, {CLUSTER_FRAME_STORE_REPLY, &piece},
     {CLUSTER_FRAME_STORE_EVENT, &piece},   {CLUSTER_FRAME_JOIN, &join},
-    {CLUSTER_FRAME_JOIN_OK, &joined},
+    {CLUSTER_FRAME_JOIN_OK, &joined},      {CLUSTER_FRAME_STEP_DONE, &step},
 };
 #define BODIES (sizeof bodies / sizeof *bodies)
 
@@ -120,6 +128,42 @@ static void a_segment_that_can_be_none_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(put(CLUSTER_FRAME_SHARED, &wrong[i]), RAPAHUB_EINVAL);
+}
+
+/* r[verify cluster.step.body] */
+static void a_step_that_can_be_none_is_refused(void **state)
+{
+#define STEP(...)                                             \
+    {                                                         \
+        .step_done = {.pool = POOL, .epoch = 1, __VA_ARGS__ } \
+    }
+    static const char bytes[CLUSTER_BODY_STEP_TEXT_MAX + 1];
+    const struct rapahub_string most = {bytes, CLUSTER_BODY_STEP_TEXT_MAX},
+                                more = {bytes, sizeof bytes};
+    const struct cluster_body right[] = {
+        STEP(.step = CLUSTER_STEP_BEGUN), STEP(.step = CLUSTER_STEP_SPENT),
+        STEP(.step = CLUSTER_STEP_REMOVED), STEP(.step = CLUSTER_STEP_DOWN),
+        STEP(.step = CLUSTER_STEP_FAILED, .status = -1, .text = most)};
+    const struct cluster_body wrong[] = {
+        STEP(.step = CLUSTER_STEP_NONE),
+        STEP(.step = CLUSTER_STEPS),
+        STEP(.step = CLUSTER_STEP_BEGUN, .status = -1),
+        STEP(.step = CLUSTER_STEP_SPENT, .status = -1),
+        STEP(.step = CLUSTER_STEP_FAILED),
+        STEP(.step = CLUSTER_STEP_REMOVED, .status = 1),
+        STEP(.step = CLUSTER_STEP_BEGUN, .text = TEXT("why")),
+        STEP(.step = CLUSTER_STEP_FAILED, .status = -1, .text = more),
+        STEP(.step = CLUSTER_STEP_BEGUN, .container = CLUSTER_CONTAINERS_MAX),
+        {.step_done = {.pool = POOL, .step = CLUSTER_STEP_BEGUN}},
+        {.step_done = {.pool = POOL, .step = CLUSTER_STEP_BEGUN, .epoch = CLUSTER_EPOCH_MAX + 1}},
+        {.step_done = {.pool = 7, .step = CLUSTER_STEP_BEGUN, .epoch = 1}}};
+#undef STEP
+
+    (void)state;
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+        assert_int_equal(put(CLUSTER_FRAME_STEP_DONE, &right[i]), 0);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(put(CLUSTER_FRAME_STEP_DONE, &wrong[i]), RAPAHUB_EINVAL);
 }
 
 /* r[verify cluster.store.seat.message] */
@@ -390,6 +434,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_segment_that_can_be_none_is_refused),
+        cmocka_unit_test(a_step_that_can_be_none_is_refused),
         cmocka_unit_test(a_piece_is_full_unless_it_is_the_last),
         cmocka_unit_test(a_body_of_each_type_is_read_and_written_again_the_same),
         cmocka_unit_test(a_call_keeps_all_that_it_says),
