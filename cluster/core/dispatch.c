@@ -16,13 +16,29 @@ static int tick(struct cluster_dispatch *core, const struct cluster_event *event
 
 /* ---- the metastore ---- */
 
+static void closes(void *user, uint64_t pool)
+{
+    struct cluster_dispatch *core = user;
+
+    for (uint32_t c = 0; c < cluster_pools_find(core->pools, pool)->containers; c++)
+        cluster_send_changed(core->send, pool, c, core->now_ns);
+}
+
+/* A pool that is being removed by another node takes no calls here from then on. */
 static int take_pool(struct cluster_dispatch *core, const struct cluster_event *event)
 {
+    const struct cluster_pools_pool *pool = cluster_pools_find(core->pools, event->pool);
+    bool was_open = pool && pool->state != CLUSTER_POOL_DESTROYING;
+    int status = 0;
+
     cluster_ops_changed(core->ops);
-    if (event->record)
-        return cluster_pools_put(core->pools, event->pool, event->revision, event->record);
-    cluster_pools_remove(core->pools, event->pool);
-    return 0;
+    if (!event->record)
+        cluster_pools_remove(core->pools, event->pool);
+    else
+        status = cluster_pools_put(core->pools, event->pool, event->revision, event->record);
+    if (status == 0 && event->record && was_open && pool->state == CLUSTER_POOL_DESTROYING)
+        closes(core, event->pool);
+    return status;
 }
 
 static int take_operation(struct cluster_dispatch *core, const struct cluster_event *event)
@@ -37,7 +53,15 @@ static int take_next_pool(struct cluster_dispatch *core, const struct cluster_ev
 
 static int start(struct cluster_dispatch *core, const struct cluster_event *event)
 {
-    return cluster_ops_start(core->ops, event->session, event->boot, event->generation);
+    const struct cluster_ops_start start = {event->session, event->boot, event->generation,
+                                            event->node, event->term};
+
+    return cluster_ops_start(core->ops, &start);
+}
+
+static int take_node(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    return cluster_ops_take_node(core->ops, event->node, event->session, event->node_record);
 }
 
 /* ---- the map ---- */
@@ -151,14 +175,6 @@ static void gone(void *user, uint64_t pool, uint32_t container)
     down(user, pool, container);
 }
 
-static void closes(void *user, uint64_t pool)
-{
-    struct cluster_dispatch *core = user;
-
-    for (uint32_t c = 0; c < cluster_pools_find(core->pools, pool)->containers; c++)
-        cluster_send_changed(core->send, pool, c, core->now_ns);
-}
-
 const struct cluster_context_hooks cluster_dispatch_hooks = {begun, serves, down, gone, closes};
 
 static int take_order(struct cluster_dispatch *core, const struct cluster_event *event)
@@ -249,6 +265,7 @@ static int end_run(struct cluster_dispatch *core, const struct cluster_event *ev
 
 static int change_peer(struct cluster_dispatch *core, const struct cluster_event *event)
 {
+    cluster_ops_link(core->ops, event->node, event->change == CLUSTER_PEER_UP);
     if (event->change == CLUSTER_PEER_UP)
         return cluster_peer_calls_up(core->send, event->node, event->session, core->now_ns);
     if (event->change == CLUSTER_PEER_LOST)
@@ -261,6 +278,11 @@ static int change_peer(struct cluster_dispatch *core, const struct cluster_event
 static int take_frame(struct cluster_dispatch *core, const struct cluster_event *event)
 {
     return cluster_peer_calls_take(core->send, event->frame, &event->body, core->now_ns);
+}
+
+static int take_report(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    return cluster_ops_take_report(core->ops, event->node, event->session, event->done);
 }
 
 /* ---- the end ---- */
@@ -298,7 +320,9 @@ static int (*const handlers[CLUSTER_EVENT_KINDS])(struct cluster_dispatch *core,
     [CLUSTER_EVENT_RESTORED] = cluster_durability_restored,
     [CLUSTER_EVENT_STOPS] = stop,
     [CLUSTER_EVENT_PEER] = change_peer,
-    [CLUSTER_EVENT_ARRIVED] = take_frame};
+    [CLUSTER_EVENT_ARRIVED] = take_frame,
+    [CLUSTER_EVENT_NODE] = take_node,
+    [CLUSTER_EVENT_REPORTED] = take_report};
 
 int cluster_dispatch_event(struct cluster_dispatch *core, const struct cluster_event *event)
 {

@@ -42,6 +42,9 @@ enum cluster_event_kind {
     CLUSTER_EVENT_PEER,         /* the link to another node, or that node, changes */
     CLUSTER_EVENT_ARRIVED,      /* a frame of another node has come. A negative return: its link
                                    ends, and is told as lost */
+    CLUSTER_EVENT_NODE,         /* the metastore has this node, in this session; or not any more */
+    CLUSTER_EVENT_REPORTED,     /* a STEP_DONE of another node has come. A negative return: nothing
+                                   came of it */
     CLUSTER_EVENT_KINDS
 };
 
@@ -71,9 +74,11 @@ struct cluster_event {
                           last delta; STORE: of the transaction */
     uint64_t token;    /* RESTORED: of the copy */
     uint64_t covered;  /* BEGUN: so many ends of calls are in the copy; 0: there was none */
-    uint64_t session;  /* STARTED: the revision that created the record of the own session; PEER:
-                          of its */
-    uint32_t node;     /* PEER */
+    uint64_t
+        session;   /* STARTED: the revision that created the record of the own session; PEER,
+                      REPORTED: of that of the node, by its link; NODE: of that, 0: it has none */
+    uint64_t term; /* STARTED: the last put of the record that says who leads; 0: there is none */
+    uint32_t node; /* PEER, NODE, REPORTED; STARTED: that leads; 0: this one */
     uint32_t boot, generation;   /* STARTED */
     int32_t status, application; /* STORE: enum cluster_txn_status, never UNKNOWN */
     bool whole;                  /* RESTORED: it is of a whole state, not of changes; COPIED: the
@@ -87,6 +92,8 @@ struct cluster_event {
     struct rapahub_bytes delta;
     const struct cluster_record_pool *record; /* POOL; NULL: it is gone */
     const struct cluster_entry *entry;
+    const struct cluster_record_node *node_record; /* NODE; NULL: it is gone */
+    const struct cluster_body_step_done *done;     /* REPORTED; its body was read */
     const struct cluster_record_operation *operation;
     const struct cluster_send_call *call;
     const struct cluster_orders_order *order;

@@ -45,6 +45,9 @@ enum cluster_effect_kind {
                             COPIED. A life that begins loads after the copies before it ended */
     CLUSTER_EFFECT_SEND, /* `frame` goes to a node whose link is up, with the body; where it cannot
                             be sent the link is lost: event PEER */
+    CLUSTER_EFFECT_REPORT, /* node `number`, which leads, is told how far this one is with a
+                              container: `how` is the step of a STEP_DONE, with `epoch`, `status`
+                              and `text`. Where its link is not up it is dropped */
     CLUSTER_EFFECT_KINDS
 };
 
@@ -64,6 +67,7 @@ struct cluster_effect {
     uint64_t chain;                         /* RUN: calls that are made to answer it have it too */
     uint64_t payload;                       /* number of a body that is outside; 0: it is `body` */
     uint64_t token, lineage;                /* of the life of the container */
+    uint64_t epoch;                         /* REPORT: of its entry */
     const struct cluster_txn *txn;          /* TXN */
     const struct cluster_peer_frame *frame; /* SEND; good as long as a body */
     uint32_t container;

@@ -13,6 +13,7 @@
 #include "cluster/core/map/catch_up.h"
 #include "cluster/core/map/local_containers.h"
 #include "cluster/core/map/pools.h"
+#include "cluster/core/ops/nodes.h"
 #include "cluster/core/session/session.h"
 
 /* The calls for a container are told of its lives. */
@@ -30,6 +31,9 @@ struct cluster_context_hooks {
 struct cluster_context {
     const struct cluster_limits *limits;
     uint32_t node;
+    uint32_t lead; /* the node that leads: it alone writes the map, pools and operations */
+    uint64_t term; /* the last put of the record that says so; 0: there is none */
+    struct cluster_nodes *nodes;
     struct cluster_session session;
     struct cluster_pools *pools;
     struct cluster_address_map *map;
@@ -41,10 +45,35 @@ struct cluster_context {
     void *user; /* the hooks get it */
     uint64_t now_ns;
     uint64_t next_ns;            /* something is due; CLUSTER_TIMERS_NEVER: nothing */
+    bool lead_up;                /* the link to the node that leads is up */
+    uint32_t link;               /* counts how often it came up */
+    uint32_t reports;            /* that were told in this step */
     bool changed;                /* something may follow from what has changed */
     uint64_t next_pool;          /* major number of the next pool */
     uint64_t next_pool_revision; /* the last put of its record; 0: there is none */
 };
+
+static inline bool cluster_context_leads(const struct cluster_context *context)
+{
+    return context->lead == context->node;
+}
+
+/* Returns the session that a node has now; 0: it has none, or is not known. */
+static inline uint64_t cluster_context_session(const struct cluster_context *context, uint32_t node)
+{
+    return node == context->node ? context->session.revision
+                                 : cluster_nodes_session(context->nodes, node);
+}
+
+/* Says whether this node has what a container keeps on a disk. Where no node is known it is the one
+ * that leads. */
+static inline bool cluster_context_holds(const struct cluster_context *context,
+                                         const struct cluster_entry *entry)
+{
+    uint32_t holder = cluster_entry_holder(entry);
+
+    return (holder != 0 ? holder : context->lead) == context->node;
+}
 
 /* Something is due at this time, or before. */
 static inline void cluster_context_wake(struct cluster_context *context, uint64_t at_ns)

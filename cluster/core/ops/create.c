@@ -6,6 +6,7 @@
 #include <rapahub/error.h>
 
 #include "cluster/base/ids.h"
+#include "cluster/core/ops/placement.h"
 #include "hub/base/check.h"
 
 /* ---- the order ---- */
@@ -39,37 +40,6 @@ static int check_module(const struct cluster_pool_spec *spec,
         return rapahub_fail(RAPAHUB_EINVAL, "cluster.create.module",
                             "the spec names another module than its manifest");
     return 0;
-}
-
-/* r[impl cluster.create.placement] */
-static int check_nodes(const struct cluster_pool_spec *spec, uint32_t node)
-{
-    struct cluster_list only = spec->nodes, not_on = spec->not_on;
-    bool may = only.count == 0;
-    uint32_t named;
-
-    while (cluster_pool_spec_next_node(&only, &named))
-        may |= named == node;
-    while (cluster_pool_spec_next_node(&not_on, &named))
-        may &= named != node;
-    return may ? 0
-               : rapahub_fail(RAPAHUB_EINVAL, "cluster.create.placement",
-                              "by its placement no node may have the pool");
-}
-
-/* A node has space for each container that a pool shall have, whether it has begun or not. */
-static int check_space(const struct cluster_context *context, uint32_t containers)
-{
-    const struct cluster_limits *limits = context->limits;
-    const struct cluster_pools_pool *pool = cluster_pools_after(context->pools, 0);
-    uint64_t sum = containers;
-
-    for (; pool; pool = cluster_pools_after(context->pools, pool->place))
-        sum += pool->containers;
-    return sum <= limits->containers && sum <= limits->entries
-               ? 0
-               : rapahub_fail(RAPAHUB_EFULL, "cluster.map.bounds",
-                              "a node has at most %u containers", limits->containers);
 }
 
 /* Leaves the text as it is where it has no space for all of it. */
@@ -179,12 +149,9 @@ int cluster_create_order(struct cluster_context *context, struct cluster_operati
         return find_made(context, operations, pool, order, out);
     if (order->digest.size != CLUSTER_RECORD_DIGEST)
         return rapahub_fail(RAPAHUB_EINVAL, "cluster.create.module", "a digest has 32 bytes");
-    containers = spec.containers == 0 ? 1 : spec.containers;
     status = check_module(&spec, order);
     if (status == 0)
-        status = check_nodes(&spec, context->node);
-    if (status == 0)
-        status = check_space(context, containers);
+        status = cluster_placement_check(context, &spec, &containers);
     return status < 0 ? status : add(context, operations, order, containers, out);
 }
 
@@ -211,16 +178,21 @@ static void plan_entries(const struct cluster_context *context,
                          const struct cluster_operations_row *row, uint32_t place,
                          const struct cluster_pools_pool *pool, struct cluster_plan *plan)
 {
-    const struct cluster_entry entry = {.state = CLUSTER_ENTRY_STARTING,
-                                        .owner = context->node,
-                                        .session = context->session.revision,
-                                        .epoch = 1,
-                                        .lineage = cluster_ids_lineage(1, 0),
-                                        .op = row->number};
+    struct cluster_entry entry = {.state = CLUSTER_ENTRY_STARTING,
+                                  .epoch = 1,
+                                  .lineage = cluster_ids_lineage(1, 0),
+                                  .op = row->number};
+    struct cluster_placement placement;
     uint32_t c = placed(context, pool);
 
-    for (; c < pool->containers && cluster_plan_space(plan) > 0; c++)
+    cluster_placement_begin(context, pool, &placement);
+    for (; c < pool->containers && cluster_plan_space(plan) > 0; c++) {
+        entry.owner = cluster_placement_next(context, &placement, c);
+        if (entry.owner == 0)
+            break;
+        entry.session = cluster_context_session(context, entry.owner);
         cluster_plan_entry(plan, pool->pool, c, &entry);
+    }
     if (c == pool->containers)
         cluster_plan_move(plan, place, CLUSTER_OPERATION_BEGINNING, 0, "");
     else if (row->state == CLUSTER_OPERATION_NEW)
@@ -229,26 +201,43 @@ static void plan_entries(const struct cluster_context *context,
         cluster_plan_put_pool(plan, row->pool, CLUSTER_POOL_CREATING);
 }
 
-/* A guest that died may have been killed; a container that refuses is asked once. */
-static const struct cluster_life *find_failed(const struct cluster_lives *lives, uint64_t pool)
+/* A guest that died may have been killed; a container that refuses is asked once. Says whether one
+ * has failed. */
+static bool find_failed(const struct cluster_context *context,
+                        const struct cluster_restart_parts *parts,
+                        const struct cluster_pools_pool *pool, struct cluster_report *out)
 {
-    const struct cluster_life *life;
-    uint32_t place = 0;
+    for (uint32_t c = 0; c < pool->containers; c++) {
+        const struct cluster_address *address =
+            cluster_address_map_find(context->map, pool->pool, c);
 
-    while ((life = cluster_lives_after(lives, &place)))
-        if (life->pool == pool && life->failed &&
-            (life->status != RAPAHUB_EDIED || life->failures >= CLUSTER_LIVES_FAILURES_MAX))
-            break;
-    return life;
+        if (!address)
+            continue;
+        *out = cluster_owners_report(parts->owners, context, parts->lives, address);
+        if (out->step == CLUSTER_STEP_FAILED)
+            return true;
+    }
+    return false;
 }
 
 static void plan_undoing(const struct cluster_operations_row *row, uint32_t place,
-                         const struct cluster_life *failed, struct cluster_plan *plan)
+                         const struct cluster_report *failed, struct cluster_plan *plan)
 {
     cluster_plan_move(plan, place, CLUSTER_OPERATION_UNDOING,
                       failed ? failed->status : RAPAHUB_ETIMEDOUT,
                       failed ? failed->text : "its containers have not begun in time");
     cluster_plan_put_pool(plan, row->pool, CLUSTER_POOL_DESTROYING);
+}
+
+/* One of another node was held when its entry became active. */
+static bool has_begun(const struct cluster_context *context, const struct cluster_address *address)
+{
+    const struct cluster_local_container *local =
+        cluster_local_containers_find(context->locals, address->pool, address->container);
+
+    return address->entry.state == CLUSTER_ENTRY_ACTIVE &&
+           address->entry.session == cluster_context_session(context, address->entry.owner) &&
+           (address->entry.owner != context->node || (local && local->state == CLUSTER_LOCAL_HELD));
 }
 
 static bool all_have_begun(const struct cluster_context *context,
@@ -257,29 +246,29 @@ static bool all_have_begun(const struct cluster_context *context,
     for (uint32_t c = 0; c < pool->containers; c++) {
         const struct cluster_address *address =
             cluster_address_map_find(context->map, pool->pool, c);
-        const struct cluster_local_container *local =
-            cluster_local_containers_find(context->locals, pool->pool, c);
 
-        if (!address || address->entry.state != CLUSTER_ENTRY_ACTIVE || !local ||
-            local->state != CLUSTER_LOCAL_HELD)
+        if (!address || !has_begun(context, address))
             return false;
     }
     return true;
 }
 
 /* r[impl cluster.create.whole] */
-void cluster_create_step(struct cluster_context *context, struct cluster_operations *operations,
-                         const struct cluster_lives *lives, uint32_t place,
+void cluster_create_step(const struct cluster_context *context,
+                         const struct cluster_restart_parts *parts,
+                         const struct cluster_operations *operations, uint32_t place,
                          struct cluster_plan *plan)
 {
     const struct cluster_operations_row *row = cluster_operations_at(operations, place);
     const struct cluster_pools_pool *pool = cluster_pools_find(context->pools, row->pool);
-    const struct cluster_life *failed = find_failed(lives, row->pool);
+    struct cluster_report failure;
+    bool failed;
 
     if (!pool || !plan)
         return;
+    failed = find_failed(context, parts, pool, &failure);
     if (row->state != CLUSTER_OPERATION_NEW && (failed || context->now_ns >= row->deadline_ns))
-        plan_undoing(row, place, failed, plan);
+        plan_undoing(row, place, failed ? &failure : NULL, plan);
     else if (row->state != CLUSTER_OPERATION_BEGINNING)
         plan_entries(context, row, place, pool, plan);
     else if (all_have_begun(context, pool)) {

@@ -5,9 +5,9 @@
 #define CLUSTER_CORE_OPS_CREATE_H
 
 #include "cluster/core/ops/context.h"
-#include "cluster/core/ops/lives.h"
 #include "cluster/core/ops/orders.h"
 #include "cluster/core/ops/plan.h"
+#include "cluster/core/ops/restart.h"
 
 /* A creation that has not ended by then is undone. */
 #define CLUSTER_CREATE_BUDGET_MS      60000
@@ -23,8 +23,9 @@ int cluster_create_order(struct cluster_context *context, struct cluster_operati
                          const struct cluster_orders_order *order, uint32_t *out);
 
 /* Goes on with a creation: plans what is to be written. */
-void cluster_create_step(struct cluster_context *context, struct cluster_operations *operations,
-                         const struct cluster_lives *lives, uint32_t place,
+void cluster_create_step(const struct cluster_context *context,
+                         const struct cluster_restart_parts *parts,
+                         const struct cluster_operations *operations, uint32_t place,
                          struct cluster_plan *plan);
 
 /* Forgets a creation that never was in the metastore, with its pool. */

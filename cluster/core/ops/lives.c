@@ -244,6 +244,7 @@ bool cluster_lives_begin(struct cluster_lives *lives, struct cluster_context *co
         return true;
     }
     effect = describe(context, address, token);
+    life->epoch = address->entry.epoch;
     if (may_ask(lives, context))
         begin(lives, context, life, &effect);
     return true;
@@ -312,15 +313,21 @@ void cluster_lives_give_up(struct cluster_lives *lives, struct cluster_context *
     context->hooks->gone(context->user, pool, container);
 }
 
-void cluster_lives_forgive(struct cluster_lives *lives, uint64_t pool, uint32_t container)
+static void forgive(struct cluster_life *life)
 {
-    struct cluster_life *life = cluster_lives_find(lives, pool, container);
-
-    if (!life)
-        return;
     life->failures = 0;
     life->failed = false;
     life->again_ns = 0;
+}
+
+/* An epoch was between: that of its quarantine, in which nothing begins. */
+void cluster_lives_forgive(struct cluster_lives *lives, const struct cluster_address *address)
+{
+    struct cluster_life *life = cluster_lives_find(lives, address->pool, address->container);
+
+    if (life && address->entry.state == CLUSTER_ENTRY_RECOVERING &&
+        address->entry.epoch > life->epoch + 1)
+        forgive(life);
 }
 
 /* ---- removing ---- */
@@ -347,7 +354,7 @@ void cluster_lives_remove(struct cluster_lives *lives, struct cluster_context *c
     if (!life || life->asked != 0 || life->removed)
         return;
     if (!life->ends) {
-        cluster_lives_forgive(lives, pool, container);
+        forgive(life);
         life->ends = true;
     }
     if (context->now_ns < life->again_ns) {

@@ -19,6 +19,10 @@ struct cluster_life {
     uint64_t pool;
     uint64_t again_ns; /* not before this time is it asked again */
     uint64_t begun_ns;
+    uint64_t epoch;               /* that it was last asked to begin in */
+    uint64_t told_epoch, tell_ns; /* see reports.h: what was told, and when it is again */
+    uint32_t told_link, tellings;
+    uint8_t told;
     uint32_t container;
     uint32_t place;
     int32_t status;   /* the last failure */
@@ -74,8 +78,8 @@ void cluster_lives_down(struct cluster_lives *lives, struct cluster_context *con
 void cluster_lives_give_up(struct cluster_lives *lives, struct cluster_context *context,
                            uint64_t pool, uint32_t container);
 
-/* Its failures do not count any more. */
-void cluster_lives_forgive(struct cluster_lives *lives, uint64_t pool, uint32_t container);
+/* Its failures do not count any more, if a person has released it since they came. */
+void cluster_lives_forgive(struct cluster_lives *lives, const struct cluster_address *address);
 
 /* Forgets the containers that have no entry any more. */
 void cluster_lives_sweep(struct cluster_lives *lives, const struct cluster_context *context);

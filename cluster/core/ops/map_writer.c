@@ -179,6 +179,15 @@ static void put_pool(struct cluster_map_writer *writer, const struct cluster_con
         cluster_operations_at(operations, writer->plan.operations[0].place)->module_revision);
 }
 
+/* Nothing is written by a node that does not lead any more. r[impl cluster.lead.term] */
+static void expect_lead(struct cluster_map_writer *writer, const struct cluster_context *context)
+{
+    const struct cluster_key lead = {.kind = CLUSTER_KEY_LEAD};
+
+    if (context->term != 0)
+        cluster_txns_expect(writer->txns, writer->place, &lead, context->term);
+}
+
 /* r[impl cluster.session.compare] */
 static int build(struct cluster_map_writer *writer, const struct cluster_context *context,
                  const struct cluster_operations *operations, const struct cluster_txn **out)
@@ -188,6 +197,7 @@ static int build(struct cluster_map_writer *writer, const struct cluster_context
 
     writer->counts = false;
     cluster_txns_expect_created(writer->txns, writer->place, &session, context->session.revision);
+    expect_lead(writer, context);
     if (plan->changes_count > 0)
         put_entries(writer, context);
     for (uint32_t i = 0; i < plan->operations_count; i++)

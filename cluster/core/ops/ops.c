@@ -20,6 +20,7 @@ struct cluster_ops {
     struct cluster_operations *operations;
     struct cluster_orders *orders;
     struct cluster_lives *lives;
+    struct cluster_owners *owners;
     struct cluster_map_writer writer;
 };
 
@@ -35,11 +36,16 @@ int cluster_ops_create(const struct cluster_context *context, uint64_t secret,
     ops->context = *context;
     ops->context.next_ns = CLUSTER_TIMERS_NEVER;
     ops->context.next_pool = CLUSTER_POOL_MAJOR_LEAST;
+    ops->context.lead = context->node;
     status = cluster_operations_create(&ops->operations);
     if (status == 0)
         status = cluster_orders_create(&ops->orders);
     if (status == 0)
         status = cluster_lives_create(&ops->context, secret, &ops->lives);
+    if (status == 0)
+        status = cluster_nodes_create(context->node, context->limits->peers, &ops->context.nodes);
+    if (status == 0)
+        status = cluster_owners_create(secret, &ops->owners);
     if (status == 0)
         status = cluster_map_writer_init(&ops->writer);
     if (status < 0)
@@ -51,6 +57,8 @@ void cluster_ops_release(struct cluster_ops **ops)
 {
     if (*ops) {
         cluster_map_writer_fini(&(*ops)->writer);
+        cluster_owners_release(&(*ops)->owners);
+        cluster_nodes_release(&(*ops)->context.nodes);
         cluster_lives_release(&(*ops)->lives);
         cluster_orders_release(&(*ops)->orders);
         cluster_operations_release(&(*ops)->operations);
@@ -67,15 +75,57 @@ static bool has_started(const struct cluster_ops *ops)
     return ops->context.session.revision != 0;
 }
 
-int cluster_ops_start(struct cluster_ops *ops, uint64_t session, uint32_t boot, uint32_t generation)
+/* r[impl cluster.lead.writes] */
+int cluster_ops_start(struct cluster_ops *ops, const struct cluster_ops_start *start)
+{
+    uint32_t place;
+    int status = cluster_session_start(&ops->context.session, start->session, start->boot,
+                                       start->generation);
+
+    if (status < 0)
+        return status;
+    ops->context.changed = true;
+    ops->context.term = start->term;
+    if (start->lead == 0 || start->lead == ops->context.node)
+        return 0;
+    ops->context.lead = start->lead;
+    while ((place = cluster_operations_after(ops->operations, 0)) != 0)
+        cluster_operations_remove(ops->operations, place);
+    return 0;
+}
+
+int cluster_ops_take_node(struct cluster_ops *ops, uint32_t node, uint64_t session,
+                          const struct cluster_record_node *record)
 {
     ops->context.changed = true;
-    return cluster_session_start(&ops->context.session, session, boot, generation);
+    return cluster_nodes_put(ops->context.nodes, node, session, record);
+}
+
+int cluster_ops_take_report(struct cluster_ops *ops, uint32_t node, uint64_t session,
+                            const struct cluster_body_step_done *done)
+{
+    int status = cluster_owners_take(ops->owners, &ops->context, node, session, done);
+
+    ops->context.changed |= status == 0;
+    return status;
+}
+
+void cluster_ops_link(struct cluster_ops *ops, uint32_t node, bool up)
+{
+    struct cluster_context *context = &ops->context;
+
+    if (node != context->lead)
+        return;
+    context->lead_up = up;
+    context->link += up;
+    context->changed = true;
 }
 
 int cluster_ops_take_operation(struct cluster_ops *ops, uint64_t number, uint64_t revision,
                                const struct cluster_record_operation *record)
 {
+    if (!cluster_context_leads(&ops->context))
+        return 0;
     ops->context.changed = true;
     return cluster_operations_put(ops->operations, number, revision, record);
 }
@@ -123,6 +173,7 @@ static int find_operation(struct cluster_ops *ops, const struct cluster_orders_o
     }
 }
 
+/* r[impl cluster.orders.lead] */
 int cluster_ops_order(struct cluster_ops *ops, const struct cluster_orders_order *order)
 {
     uint32_t place = 0;
@@ -132,6 +183,10 @@ int cluster_ops_order(struct cluster_ops *ops, const struct cluster_orders_order
         return status;
     if (!has_started(ops))
         return rapahub_fail(RAPAHUB_EAGAIN, "cluster.orders.start", "the node is just starting");
+    if (!cluster_context_leads(&ops->context))
+        return rapahub_fail(RAPAHUB_ESTATE, "cluster.orders.lead",
+                            "node %u takes no orders, for node %u leads: give the order there",
+                            ops->context.node, ops->context.lead);
     if (ops->writer.state == CLUSTER_MAP_WRITER_CLOSED)
         return rapahub_fail(RAPAHUB_EIO, "cluster.orders.store", "the metastore has closed");
     status = find_operation(ops, order, &place);
@@ -222,12 +277,21 @@ void cluster_ops_down(struct cluster_ops *ops, uint64_t pool, uint32_t container
 /* An entry that is being changed is left alone: the metastore may have the one after it. */
 static void look_at_entries(struct cluster_ops *ops, struct cluster_plan *plan)
 {
+    const struct cluster_restart_parts parts = {ops->lives, ops->owners};
     const struct cluster_address *address;
     uint32_t place = 0;
 
-    while ((address = cluster_address_map_after(ops->context.map, &place)))
-        if (!cluster_map_writer_changes(&ops->writer, address))
-            cluster_restart_entry(&ops->context, ops->lives, address, plan);
+    while ((address = cluster_address_map_after(ops->context.map, &place))) {
+        const struct cluster_pools_pool *pool =
+            cluster_pools_find(ops->context.pools, address->pool);
+
+        if (!pool || cluster_map_writer_changes(&ops->writer, address))
+            continue;
+        if (pool->state == CLUSTER_POOL_DESTROYING)
+            cluster_removal_entry(&ops->context, ops->lives, address);
+        else
+            cluster_restart_entry(&ops->context, &parts, pool, address, plan);
+    }
 }
 
 /* The time of an operation counts from when this life of the node saw it first. */
@@ -244,17 +308,18 @@ static void set_deadline(struct cluster_ops *ops, struct cluster_operations_row 
 
 static void step_operation(struct cluster_ops *ops, uint32_t place, struct cluster_plan *plan)
 {
+    const struct cluster_restart_parts parts = {ops->lives, ops->owners};
     struct cluster_operations_row *row = cluster_operations_at(ops->operations, place);
 
     if (cluster_operations_has_ended(row))
         return;
     set_deadline(ops, row);
     if (row->kind == CLUSTER_OPERATION_RELEASE)
-        cluster_quarantine_step(&ops->context, ops->operations, ops->lives, place, plan);
+        cluster_quarantine_step(&ops->context, &parts, ops->operations, place, plan);
     else if (row->kind == CLUSTER_OPERATION_DELETE || row->state == CLUSTER_OPERATION_UNDOING)
-        cluster_removal_step(&ops->context, ops->operations, ops->lives, place, plan);
+        cluster_removal_step(&ops->context, &parts, ops->operations, place, plan);
     else
-        cluster_create_step(&ops->context, ops->operations, ops->lives, place, plan);
+        cluster_create_step(&ops->context, &parts, ops->operations, place, plan);
 }
 
 /* A transaction is of one operation, or of entries. */
@@ -282,13 +347,14 @@ static void look_at_all(struct cluster_ops *ops)
     struct cluster_context *context = &ops->context;
     struct cluster_plan *plan = NULL;
 
-    if (cluster_map_writer_is_ready(&ops->writer, context)) {
+    if (cluster_context_leads(context) && cluster_map_writer_is_ready(&ops->writer, context)) {
         plan = &ops->writer.plan;
         cluster_plan_init(plan);
     }
     if (context->catch_up->state != CLUSTER_CATCH_UP_CURRENT)
         return;
     cluster_lives_sweep(ops->lives, context);
+    cluster_owners_sweep(ops->owners, context);
     look_at_entries(ops, plan);
     look_at_operations(ops, plan);
     if (plan && !cluster_plan_is_empty(plan))
@@ -304,6 +370,7 @@ void cluster_ops_step(struct cluster_ops *ops)
         return;
     context->changed = false;
     context->next_ns = CLUSTER_TIMERS_NEVER;
+    context->reports = 0;
     cluster_orders_settle(ops->orders, context, ops->operations);
     look_at_all(ops);
     if (cluster_effects_space(context->effects) < 2 || cluster_pending_space(context->pending) == 0)

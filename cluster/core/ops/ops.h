@@ -9,6 +9,7 @@
 #include "cluster/core/ops/context.h"
 #include "cluster/core/ops/lives.h"
 #include "cluster/core/ops/orders.h"
+#include "cluster/wire/body.h"
 
 /* A new operation whose transaction has not happened so often is given up. */
 #define CLUSTER_OPS_ATTEMPTS_MAX 6
@@ -21,14 +22,30 @@ int cluster_ops_create(const struct cluster_context *context, uint64_t secret,
                        struct cluster_ops **out);
 void cluster_ops_release(struct cluster_ops **ops);
 
-/* All that the metastore has was told; see cluster_session_start. */
-int cluster_ops_start(struct cluster_ops *ops, uint64_t session, uint32_t boot,
-                      uint32_t generation);
+struct cluster_ops_start {
+    uint64_t session; /* see cluster_session_start */
+    uint32_t boot, generation;
+    uint32_t lead; /* node; 0: this one */
+    uint64_t term; /* the last put of the record that says so; 0: there is none */
+};
+
+/* All that the metastore has was told. A node that does not lead writes nothing. */
+int cluster_ops_start(struct cluster_ops *ops, const struct cluster_ops_start *start);
 
 /* The metastore has this, see cluster_operations_put. */
 int cluster_ops_take_operation(struct cluster_ops *ops, uint64_t number, uint64_t revision,
                                const struct cluster_record_operation *record);
 int cluster_ops_take_next_pool(struct cluster_ops *ops, uint64_t next, uint64_t revision);
+
+/* The metastore has a node, see cluster_nodes_put. */
+int cluster_ops_take_node(struct cluster_ops *ops, uint32_t node, uint64_t session,
+                          const struct cluster_record_node *record);
+
+/* A node tells how far it is with a container, see cluster_owners_take; the link to a node is up,
+ * or lost. */
+int cluster_ops_take_report(struct cluster_ops *ops, uint32_t node, uint64_t session,
+                            const struct cluster_body_step_done *done);
+void cluster_ops_link(struct cluster_ops *ops, uint32_t node, bool up);
 
 /* Begins an order. A negative return refuses it, and nothing is told of it later. */
 int cluster_ops_order(struct cluster_ops *ops, const struct cluster_orders_order *order);

@@ -52,26 +52,47 @@ static void plan_begin(const struct cluster_operations *operations, uint32_t pla
     cluster_plan_put_pool(plan, row->pool, CLUSTER_POOL_DESTROYING);
 }
 
-/* Asks all containers of the pool to go. Returns how many are still there; `left` gets how many
- * entries it has. */
-static uint32_t ask_all(struct cluster_context *context, struct cluster_lives *lives,
-                        const struct cluster_pools_pool *pool, struct cluster_operations_row *row,
-                        uint32_t *left)
+void cluster_removal_entry(struct cluster_context *context, struct cluster_lives *lives,
+                           const struct cluster_address *address)
+{
+    if (!cluster_context_holds(context, &address->entry))
+        return;
+    cluster_lives_remove(lives, context, address->pool, address->container);
+    if (!cluster_context_leads(context))
+        cluster_reports_tell(context, lives, address);
+}
+
+/* A node that is none of the cluster any more has nothing to remove. */
+static bool has_left(const struct cluster_context *context, const struct cluster_entry *entry)
+{
+    uint32_t holder = cluster_entry_holder(entry);
+    const struct cluster_nodes_node *node = cluster_nodes_find(context->nodes, holder);
+
+    return holder != 0 && (!node || node->state == CLUSTER_NODE_LEFT);
+}
+
+/* Waits for all containers of the pool to go. Returns how many are still there; `left` gets how
+ * many entries it has. */
+static uint32_t await_all(const struct cluster_context *context,
+                          const struct cluster_restart_parts *parts,
+                          const struct cluster_pools_pool *pool, struct cluster_operations_row *row,
+                          uint32_t *left)
 {
     uint32_t there = 0;
 
     *left = 0;
     for (uint32_t c = 0; c < pool->containers; c++) {
-        const struct cluster_life *life;
+        const struct cluster_address *address =
+            cluster_address_map_find(context->map, pool->pool, c);
+        struct cluster_report report;
 
-        if (!cluster_address_map_find(context->map, pool->pool, c))
+        if (!address)
             continue;
         ++*left;
-        cluster_lives_remove(lives, context, pool->pool, c);
-        life = cluster_lives_find(lives, pool->pool, c);
-        there += !life || !life->removed;
-        if (life && life->removed && life->failed)
-            cluster_operations_note(row, life->text);
+        report = cluster_owners_report(parts->owners, context, parts->lives, address);
+        there += report.step != CLUSTER_STEP_REMOVED && !has_left(context, &address->entry);
+        if (report.status < 0)
+            cluster_operations_note(row, report.text);
     }
     return there;
 }
@@ -100,8 +121,10 @@ static void plan_end(const struct cluster_operations_row *row, uint32_t place,
 }
 
 /* r[impl cluster.delete.all] */
-void cluster_removal_step(struct cluster_context *context, struct cluster_operations *operations,
-                          struct cluster_lives *lives, uint32_t place, struct cluster_plan *plan)
+void cluster_removal_step(const struct cluster_context *context,
+                          const struct cluster_restart_parts *parts,
+                          struct cluster_operations *operations, uint32_t place,
+                          struct cluster_plan *plan)
 {
     struct cluster_operations_row *row = cluster_operations_at(operations, place);
     const struct cluster_pools_pool *pool = cluster_pools_find(context->pools, row->pool);
@@ -112,7 +135,7 @@ void cluster_removal_step(struct cluster_context *context, struct cluster_operat
             plan_begin(operations, place, pool, plan);
         return;
     }
-    if (ask_all(context, lives, pool, row, &left) > 0 || !plan)
+    if (!plan || await_all(context, parts, pool, row, &left) > 0)
         return;
     plan_entries(context, pool, plan);
     if (plan->changes_count == left)

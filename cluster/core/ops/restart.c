@@ -17,12 +17,16 @@ struct cluster_entry cluster_restart_raised(const struct cluster_context *contex
                                   .op = address->entry.op,
                                   .module = address->entry.module};
 
-    if (state != CLUSTER_ENTRY_QUARANTINED) {
-        entry.owner = context->node;
-        entry.session = context->session.revision;
-        if (!pool || pool->durability != CLUSTER_DURABILITY_ACKED)
-            entry.lineage = cluster_ids_lineage(entry.epoch, 0);
+    if (state == CLUSTER_ENTRY_QUARANTINED) {
+        entry.destination = cluster_entry_holder(&address->entry);
+        return entry;
     }
+    entry.owner = cluster_entry_holder(&address->entry);
+    if (entry.owner == 0)
+        entry.owner = context->node;
+    entry.session = cluster_context_session(context, entry.owner);
+    if (!pool || pool->durability != CLUSTER_DURABILITY_ACKED)
+        entry.lineage = cluster_ids_lineage(entry.epoch, 0);
     return entry;
 }
 
@@ -48,25 +52,30 @@ static void plan_older(const struct cluster_context *context, const struct clust
                plan);
 }
 
-static bool is_active(const struct cluster_address *address)
-{
-    return address->entry.state == CLUSTER_ENTRY_ACTIVE;
-}
-
-/* It has begun. Calls go to it once its entry and its pool are active.
- * r[impl cluster.restart.serves] */
-static void go_on(struct cluster_context *context, const struct cluster_address *address,
-                  uint8_t pool_state, struct cluster_plan *plan)
+/* Its entry is active no more when it fails, so that people see it; a creation undoes it. */
+static void plan_report(const struct cluster_context *context,
+                        const struct cluster_address *address, uint8_t pool_state, uint8_t step,
+                        struct cluster_plan *plan)
 {
     struct cluster_entry entry = address->entry;
 
-    if (!is_active(address)) {
+    if (step == CLUSTER_STEP_DOWN)
+        plan_raise(context, address, CLUSTER_ENTRY_RESTARTING, plan);
+    else if (step == CLUSTER_STEP_SPENT)
+        plan_raise(context, address, address->entry.state, plan);
+    else if (step == CLUSTER_STEP_FAILED && pool_state != CLUSTER_POOL_CREATING)
+        plan_raise(context, address, CLUSTER_ENTRY_QUARANTINED, plan);
+    else if (step == CLUSTER_STEP_BEGUN && plan && cluster_plan_space(plan) > 0) {
         entry.state = CLUSTER_ENTRY_ACTIVE;
         entry.op = 0;
-        if (plan && cluster_plan_space(plan) > 0)
-            cluster_plan_change(plan, address, &entry);
-        return;
+        cluster_plan_change(plan, address, &entry);
     }
+}
+
+/* Calls go to it once its entry and its pool are active. r[impl cluster.restart.serves] */
+static void release(struct cluster_context *context, const struct cluster_address *address,
+                    uint8_t pool_state)
+{
     if (pool_state == CLUSTER_POOL_CREATING || cluster_effects_space(context->effects) == 0)
         return;
     cluster_local_containers_move(context->locals, address->pool, address->container,
@@ -78,66 +87,68 @@ static void go_on(struct cluster_context *context, const struct cluster_address 
     context->hooks->serves(context->user, address->pool, address->container);
 }
 
-/* r[impl cluster.restart.quarantine] */
-static bool has_failed_too_often(const struct cluster_life *life, uint8_t pool_state)
-{
-    if (!life || !life->failed)
-        return false;
-    return life->failures >= CLUSTER_LIVES_FAILURES_MAX ||
-           (pool_state == CLUSTER_POOL_CREATING && life->status != RAPAHUB_EDIED);
-}
-
-/* It is not up. The entry of one that fails is active no more, so that people see it; a creation
- * undoes it. */
-static void begin(struct cluster_context *context, struct cluster_lives *lives,
-                  const struct cluster_address *address, uint8_t pool_state,
-                  struct cluster_plan *plan)
-{
-    const struct cluster_life *life = cluster_lives_find(lives, address->pool, address->container);
-    bool spent = cluster_lives_are_spent(context, address);
-    bool often = has_failed_too_often(life, pool_state);
-
-    if (often && pool_state == CLUSTER_POOL_CREATING)
-        return;
-    if (is_active(address) && (spent || (life && life->failed)))
-        plan_raise(context, address, CLUSTER_ENTRY_RESTARTING, plan);
-    else if (often)
-        plan_raise(context, address, CLUSTER_ENTRY_QUARANTINED, plan);
-    else if (spent)
-        plan_raise(context, address, address->entry.state, plan);
-    else
-        (void)cluster_lives_begin(lives, context, address);
-}
-
-static void keep_up(struct cluster_context *context, struct cluster_lives *lives,
+/* A container of this node, in this session: begun, released, or what is to be written follows. */
+static void keep_up(struct cluster_context *context, const struct cluster_restart_parts *parts,
                     const struct cluster_address *address, uint8_t pool_state,
                     struct cluster_plan *plan)
 {
     const struct cluster_local_container *local =
         cluster_local_containers_find(context->locals, address->pool, address->container);
-    const struct cluster_life *life = cluster_lives_find(lives, address->pool, address->container);
+    const struct cluster_life *life =
+        cluster_lives_find(parts->lives, address->pool, address->container);
+    uint8_t step;
 
     if (life && life->asked != 0)
         return;
-    if (!local || local->state == CLUSTER_LOCAL_DOWN)
-        begin(context, lives, address, pool_state, plan);
+    cluster_lives_forgive(parts->lives, address);
+    step = cluster_reports_of(context, parts->lives, address).step;
+    if (step != CLUSTER_STEP_NONE)
+        plan_report(context, address, pool_state, step, plan);
+    else if (!local || local->state == CLUSTER_LOCAL_DOWN)
+        (void)cluster_lives_begin(parts->lives, context, address);
     else if (local->state == CLUSTER_LOCAL_HELD)
-        go_on(context, address, pool_state, plan);
+        release(context, address, pool_state);
 }
 
-void cluster_restart_entry(struct cluster_context *context, struct cluster_lives *lives,
-                           const struct cluster_address *address, struct cluster_plan *plan)
+/* A container of another node, or of a session of before: only what is to be written. */
+static void follow(const struct cluster_context *context, const struct cluster_restart_parts *parts,
+                   const struct cluster_address *address, uint8_t pool_state,
+                   struct cluster_plan *plan)
 {
-    const struct cluster_pools_pool *pool = cluster_pools_find(context->pools, address->pool);
+    uint64_t session = cluster_context_session(context, address->entry.owner);
 
-    if (!pool || pool->state == CLUSTER_POOL_DESTROYING)
-        return;
-    if (address->entry.state == CLUSTER_ENTRY_QUARANTINED)
-        cluster_lives_give_up(lives, context, address->pool, address->container);
-    else if (address->entry.owner != context->node)
-        return;
-    else if (address->entry.session != context->session.revision)
+    if (session > address->entry.session)
         plan_older(context, address, plan);
     else
-        keep_up(context, lives, address, pool->state, plan);
+        plan_report(context, address, pool_state,
+                    cluster_owners_report(parts->owners, context, parts->lives, address).step,
+                    plan);
+}
+
+/* Most containers do, and nothing follows from that. */
+static bool serves(const struct cluster_context *context, const struct cluster_address *address)
+{
+    const struct cluster_local_container *local =
+        cluster_local_containers_find(context->locals, address->pool, address->container);
+
+    return local && local->state == CLUSTER_LOCAL_SERVING;
+}
+
+void cluster_restart_entry(struct cluster_context *context,
+                           const struct cluster_restart_parts *parts,
+                           const struct cluster_pools_pool *pool,
+                           const struct cluster_address *address, struct cluster_plan *plan)
+{
+    bool own = address->entry.owner == context->node &&
+               address->entry.session == context->session.revision;
+
+    if (address->entry.state == CLUSTER_ENTRY_QUARANTINED)
+        cluster_lives_give_up(parts->lives, context, address->pool, address->container);
+    else if (!own && plan)
+        follow(context, parts, address, pool->state, plan);
+    if (!own || serves(context, address))
+        return;
+    keep_up(context, parts, address, pool->state, plan);
+    if (!cluster_context_leads(context))
+        cluster_reports_tell(context, parts->lives, address);
 }

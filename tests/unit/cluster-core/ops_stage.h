@@ -134,7 +134,29 @@ static inline void ops_stage_open(struct ops_stage *stage, const struct cluster_
 
 static inline void ops_stage_start(struct ops_stage *stage, uint64_t session)
 {
-    assert_int_equal(cluster_ops_start(stage->ops, session, 1, 0), 0);
+    const struct cluster_ops_start start = {.session = session, .boot = 1};
+
+    assert_int_equal(cluster_ops_start(stage->ops, &start), 0);
+    ops_stage_step(stage);
+}
+
+/* Starts it under a node that leads. */
+static inline void ops_stage_follow(struct ops_stage *stage, uint32_t lead)
+{
+    const struct cluster_ops_start start = {
+        .session = STAGE_SESSION, .boot = 1, .lead = lead, .term = 90};
+
+    assert_int_equal(cluster_ops_start(stage->ops, &start), 0);
+    ops_stage_step(stage);
+}
+
+/* The metastore has a node in this session, in this state. */
+static inline void ops_stage_node(struct ops_stage *stage, uint32_t node, uint64_t session,
+                                  uint8_t node_state)
+{
+    const struct cluster_record_node record = {.state = node_state, .capacity = 1};
+
+    assert_int_equal(cluster_ops_take_node(stage->ops, node, session, &record), 0);
     ops_stage_step(stage);
 }
 

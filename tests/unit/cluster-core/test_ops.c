@@ -10,13 +10,16 @@ static const struct ops_stage_pool kv = {.name = "kv", .containers = 1};
 /* r[verify cluster.orders.start] r[verify cluster.session.start] */
 static void before_its_start_a_node_takes_no_orders(void **state)
 {
+    static const struct cluster_ops_start none = {.boot = 1},
+                                          again = {.session = STAGE_SESSION, .boot = 1};
+
     (void)state;
     ops_stage_open(&stage, &limits);
     assert_int_equal(ops_stage_apply(&stage, &kv), RAPAHUB_EAGAIN);
     cluster_ops_down(stage.ops, 1, 1);
-    assert_int_equal(cluster_ops_start(stage.ops, 0, 1, 0), RAPAHUB_EINVAL);
+    assert_int_equal(cluster_ops_start(stage.ops, &none), RAPAHUB_EINVAL);
     ops_stage_start(&stage, STAGE_SESSION);
-    assert_int_equal(cluster_ops_start(stage.ops, STAGE_SESSION, 1, 0), RAPAHUB_ESTATE);
+    assert_int_equal(cluster_ops_start(stage.ops, &again), RAPAHUB_ESTATE);
     assert_int_equal(ops_stage_apply(&stage, &kv), 0);
     assert_non_null(stage.txn);
     ops_stage_close(&stage);

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/core/ops/nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#include "cluster/core/base/index.h"
+#include "cluster/core/base/table.h"
+
+struct cluster_nodes {
+    struct cluster_table rows;
+    struct cluster_index index;
+    uint32_t own;
+};
+
+static uint32_t hash_of(const struct cluster_nodes *nodes, uint32_t node)
+{
+    return cluster_index_hash(&nodes->index, node, 0, 0);
+}
+
+/* NULL: there are too many. */
+static struct cluster_nodes_node *add(struct cluster_nodes *nodes, uint32_t node)
+{
+    uint32_t place = cluster_table_take(&nodes->rows);
+    struct cluster_nodes_node *row = place != 0 ? cluster_table_at(&nodes->rows, place) : NULL;
+
+    if (row) {
+        *row = (struct cluster_nodes_node){
+            .node = node, .place = place, .capacity = 1, .state = CLUSTER_NODE_ACTIVE};
+        cluster_index_put(&nodes->index, hash_of(nodes, node), place);
+    }
+    return row;
+}
+
+int cluster_nodes_create(uint32_t node, uint32_t others, struct cluster_nodes **out)
+{
+    struct cluster_nodes *nodes = calloc(1, sizeof *nodes);
+
+    *out = nodes;
+    if (nodes &&
+        cluster_table_init(&nodes->rows, others + 1, sizeof(struct cluster_nodes_node)) == 0 &&
+        cluster_index_init(&nodes->index, others + 1, 0) == 0) {
+        nodes->own = node;
+        (void)add(nodes, node);
+        return 0;
+    }
+    cluster_nodes_release(out);
+    return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %u nodes", others + 1);
+}
+
+void cluster_nodes_release(struct cluster_nodes **nodes)
+{
+    if (*nodes) {
+        cluster_index_fini(&(*nodes)->index);
+        cluster_table_fini(&(*nodes)->rows);
+    }
+    free(*nodes);
+    *nodes = NULL;
+}
+
+struct cluster_nodes_node *cluster_nodes_at(const struct cluster_nodes *nodes, uint32_t place)
+{
+    return cluster_table_at(&nodes->rows, place);
+}
+
+struct cluster_nodes_node *cluster_nodes_find(const struct cluster_nodes *nodes, uint32_t node)
+{
+    struct cluster_index_cursor cursor;
+    uint32_t place = cluster_index_first(&nodes->index, hash_of(nodes, node), &cursor);
+
+    for (; place != 0; place = cluster_index_next(&nodes->index, &cursor)) {
+        struct cluster_nodes_node *row = cluster_table_at(&nodes->rows, place);
+
+        if (row->node == node)
+            return row;
+    }
+    return NULL;
+}
+
+struct cluster_nodes_node *cluster_nodes_after(const struct cluster_nodes *nodes, uint32_t *place)
+{
+    *place = cluster_table_after(&nodes->rows, *place);
+    return *place != 0 ? cluster_table_at(&nodes->rows, *place) : NULL;
+}
+
+static void forget(struct cluster_nodes *nodes, const struct cluster_nodes_node *row)
+{
+    uint32_t place = row->place;
+
+    cluster_index_remove(&nodes->index, hash_of(nodes, row->node), place);
+    cluster_table_give(&nodes->rows, place);
+}
+
+/* A record without a capacity is of a node that has told none. r[impl cluster.nodes.record] */
+static void set(struct cluster_nodes_node *row, uint64_t session,
+                const struct cluster_record_node *record)
+{
+    row->session = session;
+    row->state = record->state;
+    row->capacity = record->capacity > 0 ? record->capacity : 1;
+    memset(row->zone, 0, sizeof row->zone);
+    if (record->zone.size > 0)
+        memcpy(row->zone, record->zone.data, record->zone.size);
+}
+
+int cluster_nodes_put(struct cluster_nodes *nodes, uint32_t node, uint64_t session,
+                      const struct cluster_record_node *record)
+{
+    struct cluster_nodes_node *row = cluster_nodes_find(nodes, node);
+
+    if (!record) {
+        if (row && node != nodes->own)
+            forget(nodes, row);
+        return 0;
+    }
+    if (!row)
+        row = add(nodes, node);
+    if (!row)
+        return rapahub_fail(RAPAHUB_EFULL, "cluster.nodes.record", "at most %u nodes",
+                            nodes->rows.max);
+    set(row, session, record);
+    return 0;
+}
+
+uint64_t cluster_nodes_session(const struct cluster_nodes *nodes, uint32_t node)
+{
+    const struct cluster_nodes_node *row = cluster_nodes_find(nodes, node);
+
+    return row ? row->session : 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nodes: the nodes of the cluster, as the metastore has them: which may get containers, and in
+ * which session each is. This node is one of them from the beginning.
+ */
+#ifndef CLUSTER_CORE_OPS_NODES_H
+#define CLUSTER_CORE_OPS_NODES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cluster/wire/record.h"
+
+struct cluster_nodes_node {
+    uint32_t node;
+    uint32_t place;
+    uint32_t capacity; /* from 1 */
+    uint8_t state;     /* enum cluster_record_node_state */
+    uint64_t session;  /* 0: it has none now */
+    char zone[CLUSTER_KEYS_NAME_MAX + 1];
+    /* What placement.h counts, of one pool at a time. */
+    bool may;               /* it may get containers of the pool */
+    uint32_t load, of_pool; /* containers that it has, and those of the pool */
+    uint32_t zone_first;    /* place of the first node of its zone */
+    uint32_t zone_load;     /* of that: containers of the pool that the zone has */
+};
+
+struct cluster_nodes;
+
+/* Makes a table of `node`, which is active and has the capacity 1 until more is told, and of at
+ * most `others`. -ENOMEM. */
+int cluster_nodes_create(uint32_t node, uint32_t others, struct cluster_nodes **out);
+void cluster_nodes_release(struct cluster_nodes **nodes);
+
+/* Takes the record of a node, which was read, and its session; 0: it has none. NULL: it is no node
+ * any more. RAPAHUB_EFULL where there are too many. */
+int cluster_nodes_put(struct cluster_nodes *nodes, uint32_t node, uint64_t session,
+                      const struct cluster_record_node *record);
+
+/* Return the node at a place in use; a node, or NULL; the next after a place, which becomes its
+ * place; 0 is before the first.
+ */
+struct cluster_nodes_node *cluster_nodes_at(const struct cluster_nodes *nodes, uint32_t place);
+struct cluster_nodes_node *cluster_nodes_find(const struct cluster_nodes *nodes, uint32_t node);
+struct cluster_nodes_node *cluster_nodes_after(const struct cluster_nodes *nodes, uint32_t *place);
+
+/* Returns the session of a node; 0: it has none, or is not known. */
+uint64_t cluster_nodes_session(const struct cluster_nodes *nodes, uint32_t node);
+
+#endif
