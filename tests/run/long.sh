@@ -56,6 +56,8 @@ long_tests() {
     step 'supervision, model' build/release/tests/test_simulation_model --steps 1000000 --seed 1
     step 'cluster, lives' build/release/tests/test_simulation_cluster_node_lives --lives 20000 --seed "$RANDOM"
     step 'cluster, orders' build/release/tests/test_simulation_cluster_ops_lives --lives 20000 --seed "$RANDOM"
+    step 'cluster, nodes and one that leads' \
+        build/release/tests/test_simulation_cluster_lead_lives --lives 50000 --seed "$RANDOM"
     step 'cluster, copies' build/release/tests/test_simulation_cluster_node_copies --lives 20000 --seed "$RANDOM"
     for seed in 1 2 3; do
         step "detector of dead nodes $seed" build/release/tests/test_simulation_cluster_swim --long --seed "$seed"
