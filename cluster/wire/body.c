@@ -250,7 +250,7 @@ static const char *why_not_join_ok(const void *value)
     return ok->seat.size <= CLUSTER_BODY_ADDRESS_MAX ? NULL : "its address is too long";
 }
 
-/* What has failed has a status, and a text only then. r[impl cluster.step.body] */
+/* A step that has failed has a status, and a text only then. r[impl cluster.step.body] */
 static const char *why_not_step(const void *value)
 {
     const struct cluster_body_step_done *done = value;

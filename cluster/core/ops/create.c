@@ -229,7 +229,7 @@ static void plan_undoing(const struct cluster_operations_row *row, uint32_t plac
     cluster_plan_put_pool(plan, row->pool, CLUSTER_POOL_DESTROYING);
 }
 
-/* One of another node was held when its entry became active. */
+/* A container of another node was held when its entry became active. */
 static bool has_begun(const struct cluster_context *context, const struct cluster_address *address)
 {
     const struct cluster_local_container *local =

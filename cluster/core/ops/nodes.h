@@ -17,11 +17,11 @@ struct cluster_nodes_node {
     uint8_t state;     /* enum cluster_record_node_state */
     uint64_t session;  /* 0: it has none now */
     char zone[CLUSTER_KEYS_NAME_MAX + 1];
-    /* What placement.h counts, of one pool at a time. */
+    /* Counted by placement.h, for one pool at a time: */
     bool may;               /* it may get containers of the pool */
     uint32_t load, of_pool; /* containers that it has, and those of the pool */
     uint32_t zone_first;    /* place of the first node of its zone */
-    uint32_t zone_load;     /* of that: containers of the pool that the zone has */
+    uint32_t zone_load;     /* that node's: containers of the pool in the zone */
 };
 
 struct cluster_nodes;

@@ -105,7 +105,7 @@ void cluster_owners_sweep(struct cluster_owners *owners, const struct cluster_co
             forget(owners, place);
 }
 
-/* ---- what is told ---- */
+/* ---- reports ---- */
 
 /* Says whether what a node told in its session is of the entry as it is now. A container that goes
  * may have begun in a session before. */

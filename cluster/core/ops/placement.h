@@ -16,10 +16,10 @@ int cluster_placement_check(const struct cluster_context *context,
                             const struct cluster_pool_spec *spec, uint32_t *containers);
 
 struct cluster_placement {
-    uint64_t pool, capacity; /* of all nodes that may have containers of it */
+    uint64_t pool, capacity; /* the sum of all nodes that may have it */
     uint64_t total;          /* containers of these nodes, with those that are to be placed */
     bool spread;             /* over zones */
-    bool each;               /* one for each node */
+    bool each;               /* each node gets one */
 };
 
 /* Begins to place containers of a pool: looks at what each node has. */

@@ -98,7 +98,8 @@ bool cluster_reports_fit(uint8_t step, const struct cluster_entry *entry, uint8_
 
 /* ---- telling ---- */
 
-/* What is new is told at once, and all is again once the link to the node that leads has come back.
+/* A new report is told at once, and all are again once the link to the node that leads has come
+ * back.
  */
 static void begin_telling(struct cluster_life *life, const struct cluster_context *context,
                           const struct cluster_address *address, uint8_t step)
