@@ -46,4 +46,10 @@ static inline enum hub_cell_tag hub_cell_tag(uint64_t word)
     return (enum hub_cell_tag)(word & 3);
 }
 
+/* The bytes of a ring that its cells follow at once: a multiple of 128. */
+static inline uint64_t hub_cell_ring_bytes(uint32_t cells, uint32_t cell_bytes)
+{
+    return sizeof(struct hub_region_ring) + (uint64_t)cells * cell_bytes;
+}
+
 #endif

@@ -8,37 +8,23 @@
 
 #include "hub/base/atomic.h"
 #include "hub/base/clock.h"
-#include "hub/bus/ring_reader.h"
+#include "hub/bus/fanin_reader.h"
 #include "hub/bus/watcher.h"
 
 struct rapahub_consumer {
-    struct hub_ring_reader reader;
+    struct hub_fanin_reader reader;
     struct hub_role role;
     size_t shown; /* by peek, and not done yet */
     struct hub_watcher *watcher;
 };
 
-static void aim(struct hub_ring_reader *reader, struct rapahub_region *region, uint32_t index)
-{
-    const struct hub_region_shape *shape = &region->shape;
-    bool fanout = shape->kind == HUB_REGION_FANOUT;
-
-    reader->view =
-        fanout ? hub_region_queue_view(region->mapping.data, shape, index) : region->view;
-    reader->many = !fanout && hub_region_shape_claims(shape);
-    reader->producer = (struct hub_role_counterpart){
-        region, fanout ? HUB_LEASE_ROUTER : HUB_LEASE_PRODUCER, false};
-}
-
 static int begin(struct rapahub_consumer *consumer, struct rapahub_region *region, uint32_t index)
 {
-    struct hub_ring_reader *reader = &consumer->reader;
     int r = hub_role_take(region, HUB_LEASE_CONSUMER, index, &consumer->role);
 
-    aim(reader, region, index);
     if (r < 0)
         return r;
-    r = hub_ring_reader_begin(reader);
+    r = hub_fanin_reader_begin(&consumer->reader, region, index);
     if (r < 0)
         hub_role_drop(&consumer->role);
     return r;
@@ -104,24 +90,24 @@ int rapahub_consumer_open(struct rapahub_region *region,
 /* Where there is a watcher, it may have told of what a dead producer left. */
 static int find_nothing(struct rapahub_consumer *consumer)
 {
-    hub_ring_reader_rest(&consumer->reader, consumer->watcher != NULL);
+    hub_fanin_reader_rest(&consumer->reader, consumer->watcher != NULL);
     if (consumer->watcher)
-        hub_watcher_arm(consumer->watcher, consumer->reader.head);
+        hub_watcher_arm(consumer->watcher, &consumer->reader);
     return RAPAHUB_EEMPTY;
 }
 
 /* The first message, waiting for it. */
 static int next(struct rapahub_consumer *consumer, uint64_t timeout_ns, struct rapahub_message *out)
 {
-    struct hub_ring_reader *reader = &consumer->reader;
+    struct hub_fanin_reader *reader = &consumer->reader;
     uint64_t deadline = timeout_ns ? hub_clock_after(timeout_ns) : 0;
     int r;
 
-    while ((r = hub_ring_reader_show(reader, 0, out)) == RAPAHUB_EEMPTY) {
+    while ((r = hub_fanin_reader_show(reader, out)) == RAPAHUB_EEMPTY) {
         r = find_nothing(consumer);
-        if (timeout_ns == 0 && hub_ring_reader_is_empty(reader))
+        if (timeout_ns == 0 && hub_fanin_reader_is_empty(reader))
             return r;
-        r = timeout_ns == 0 ? 0 : hub_ring_reader_wait(reader, deadline);
+        r = timeout_ns == 0 ? 0 : hub_fanin_reader_wait(reader, deadline);
         if (r < 0)
             return r;
     }
@@ -132,11 +118,13 @@ int rapahub_consumer_pop(struct rapahub_consumer *consumer, void *to, size_t siz
                          uint64_t timeout_ns, struct rapahub_message *out)
 {
     struct rapahub_message message = {0};
+    struct hub_ring_reader *ring;
     int r = next(consumer, timeout_ns, &message);
 
     if (r < 0)
         return r;
-    message.skipped = consumer->reader.skipped;
+    ring = hub_fanin_reader_ring(&consumer->reader);
+    message.skipped = ring->skipped;
     if (out)
         *out = message;
     if (message.size > size)
@@ -147,9 +135,9 @@ int rapahub_consumer_pop(struct rapahub_consumer *consumer, void *to, size_t siz
         hub_atomic_copy_bytes(to, message.data, message.size);
     if (out)
         out->data = to;
-    consumer->reader.skipped = 0;
+    ring->skipped = 0;
     consumer->shown = 0;
-    hub_ring_reader_take(&consumer->reader);
+    hub_fanin_reader_take(&consumer->reader);
     return 0;
 }
 
@@ -163,11 +151,11 @@ int rapahub_consumer_peek(struct rapahub_consumer *consumer, struct rapahub_mess
     if (r < 0)
         return r;
     if (max > 0) {
-        list[0].skipped = consumer->reader.skipped;
+        list[0].skipped = hub_fanin_reader_ring(&consumer->reader)->skipped;
         count = 1;
     }
-    while (count < max && count <= consumer->reader.view.mask &&
-           hub_ring_reader_show(&consumer->reader, count, &list[count]) == 0)
+    while (count < max && count < hub_fanin_reader_most(&consumer->reader) &&
+           hub_fanin_reader_show_ahead(&consumer->reader, count, &list[count]) == 0)
         count++;
     consumer->shown = count;
     *out = count;
@@ -181,9 +169,9 @@ int rapahub_consumer_done(struct rapahub_consumer *consumer, size_t count)
                             "%zu messages are done, and %zu were shown", count, consumer->shown);
     consumer->shown -= count;
     if (count > 0)
-        consumer->reader.skipped = 0;
+        hub_fanin_reader_ring(&consumer->reader)->skipped = 0;
     while (count-- > 0)
-        hub_ring_reader_take(&consumer->reader);
+        hub_fanin_reader_take(&consumer->reader);
     return 0;
 }
 
@@ -195,7 +183,7 @@ uint32_t rapahub_consumer_index(const struct rapahub_consumer *consumer)
 void rapahub_consumer_blocked(const struct rapahub_consumer *consumer,
                               struct rapahub_region_blocker *out)
 {
-    *out = consumer->reader.blocker;
+    *out = hub_fanin_reader_ring(&consumer->reader)->blocker;
 }
 
 int rapahub_consumer_fd(struct rapahub_consumer *consumer)
@@ -212,7 +200,7 @@ void rapahub_consumer_close(struct rapahub_consumer *consumer)
     if (!consumer)
         return;
     hub_watcher_stop(consumer->watcher);
-    hub_ring_reader_store(&consumer->reader);
+    hub_fanin_reader_end(&consumer->reader);
     hub_role_drop(&consumer->role);
     free(consumer);
 }

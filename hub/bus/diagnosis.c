@@ -7,6 +7,7 @@
 
 #include "hub/base/lock.h"
 #include "hub/bus/blocker.h"
+#include "hub/bus/fanin_diagnosis.h"
 #include "hub/bus/fanout_diagnosis.h"
 #include "hub/bus/region.h"
 #include "hub/bus/region_check.h"
@@ -108,7 +109,8 @@ static int report_body(struct rapahub_region *region, struct rapahub_region_repo
     out->reaped = hub_load_relaxed64(&header->reaped_total);
     out->producer = has_role(region, HUB_LEASE_PRODUCER, HUB_REGION_LOCK_PRODUCER);
     out->consumer = has_role(region, HUB_LEASE_CONSUMER, HUB_REGION_LOCK_CONSUMER);
-    r = report_positions(region, out);
+    r = region->shape.kind == HUB_REGION_FANIN ? hub_fanin_diagnosis_report(region, SCAN_MAX, out)
+                                               : report_positions(region, out);
     if (r == 0 && region->shape.kind == HUB_REGION_FANOUT)
         r = hub_fanout_diagnosis_report(region, SCAN_MAX, out);
     if (out->stuck)
@@ -170,11 +172,12 @@ static void set_action(struct rapahub_region_report *report, const char *name)
         set_stuck_action(report, name);
         return;
     }
-    if (report->verdict == 0 && hub_fanout_diagnosis_action(report, name))
+    if (report->verdict == 0 &&
+        (hub_fanout_diagnosis_action(report, name) || hub_fanin_diagnosis_action(report)))
         return;
     if (report->verdict < 0)
         text = action_for_verdict(report);
-    else if (report->tail - report->head >= report->cells)
+    else if (report->kind != RAPAHUB_REGION_FANIN && report->tail - report->head >= report->cells)
         text = report->consumer ? "it is full: drop, back off, or make it larger"
                                 : "it is full: start the consumer again";
     put_action(report, text, name);
@@ -210,6 +213,15 @@ static enum rapahub_region_role role_of(uint64_t owner)
     return role <= HUB_LEASE_ROUTER ? (enum rapahub_region_role)role : RAPAHUB_REGION_ROLE_NONE;
 }
 
+/* A region has queues of consumers, or rings of producers, or neither. */
+static int look_at_queue(const struct rapahub_region *region, uint32_t index,
+                         struct rapahub_region_queue *out)
+{
+    return region->shape.kind == HUB_REGION_FANIN
+               ? hub_fanin_diagnosis_ring(region, index, SCAN_MAX, out)
+               : hub_fanout_diagnosis_queue(region, index, SCAN_MAX, out);
+}
+
 int rapahub_region_queues(const char *name, bool foreign,
                           int (*visit)(void *user, const struct rapahub_region_queue *queue),
                           void *user)
@@ -223,8 +235,9 @@ int rapahub_region_queues(const char *name, bool foreign,
         return r;
     r = hub_region_check(region.mapping.data, region.mapping.size, 0, &found);
     region.shape = found.shape;
-    for (uint32_t i = 0; r == 0 && i < region.shape.fanout.consumers; i++) {
-        r = hub_fanout_diagnosis_queue(&region, i, SCAN_MAX, &queue);
+    for (uint32_t i = 0; r == 0 && i < region.shape.fanout.consumers + region.shape.producers;
+         i++) {
+        r = look_at_queue(&region, i, &queue);
         if (r == 0)
             r = visit(user, &queue);
     }

@@ -20,12 +20,6 @@ struct hub_fanout_shape {
     uint32_t queues_off; /* the ring of the first queue */
 };
 
-/* The bytes of a queue: its ring, and its cells. */
-static inline uint64_t hub_fanout_shape_queue_bytes(uint32_t cells, uint32_t cell_bytes)
-{
-    return sizeof(struct hub_region_ring) + (uint64_t)cells * cell_bytes;
-}
-
 /* Takes the options of a new region whose queues have `cells` cells. -EINVAL says which is wrong.
  */
 int hub_fanout_shape_make(const struct rapahub_region_options *options, uint32_t cells,

@@ -27,8 +27,14 @@
 #define HUB_REGION_BATCH_MAX    256 /* pops after which a consumer stores its head */
 #define HUB_REGION_CLAIM_MAX    32  /* positions that an intent covers */
 #define HUB_REGION_QUEUES_MAX   64  /* consumers of a region of kind FANOUT */
+#define HUB_REGION_RINGS_MAX    255 /* producers of a region of kind FANIN */
 
-enum hub_region_kind { HUB_REGION_SPSC = 1, HUB_REGION_MPSC = 2, HUB_REGION_FANOUT = 3 };
+enum hub_region_kind {
+    HUB_REGION_SPSC = 1,
+    HUB_REGION_MPSC = 2,
+    HUB_REGION_FANOUT = 3,
+    HUB_REGION_FANIN = 8
+};
 
 /* The values of `initialized`. */
 enum hub_region_init {
@@ -143,6 +149,15 @@ struct hub_region_consumer {
 #define HUB_CONSUMER_DETACHED   2u /* by the operator */
 #define HUB_CONSUMER_SUSPENDED  4u /* proven dead: not waited for */
 
+/* The body of kind FANIN: a ring for each producer, in a row; cells follow their ring. */
+struct hub_region_fanin {
+    _Alignas(128) uint32_t ring_count;
+    uint32_t rings_off, ring_stride;
+    struct hub_a32 consumer_lease;              /* + 1; 0: none */
+    _Alignas(128) struct hub_a32 not_empty_seq; /* where the consumer sleeps, over all rings */
+    struct hub_a32 not_empty_flag;
+};
+
 #define HUB_REGION_AT(type, member, offset) \
     static_assert(offsetof(struct type, member) == (offset), #type "." #member)
 HUB_REGION_AT(hub_region_header, byte_order, 12);
@@ -182,6 +197,11 @@ HUB_REGION_AT(hub_region_consumer, lease, 16);
 HUB_REGION_AT(hub_region_consumer, opened, 20);
 HUB_REGION_AT(hub_region_consumer, dropped, 24);
 HUB_REGION_AT(hub_region_consumer, delivered, 32);
+HUB_REGION_AT(hub_region_fanin, rings_off, 4);
+HUB_REGION_AT(hub_region_fanin, ring_stride, 8);
+HUB_REGION_AT(hub_region_fanin, consumer_lease, 12);
+HUB_REGION_AT(hub_region_fanin, not_empty_seq, 128);
+static_assert(sizeof(struct hub_region_fanin) == 256, "fanin");
 static_assert(sizeof(struct hub_region_fanout) == 384, "fanout");
 static_assert(sizeof(struct hub_region_consumer) == 128, "consumer");
 static_assert(sizeof(struct hub_region_header) == HUB_REGION_HEADER_BYTES, "header");

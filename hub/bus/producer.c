@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* producer: the public handle: role, policy, wait, try again. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,9 +23,9 @@ struct rapahub_producer {
     uint32_t message_max;
     struct hub_a64 *intent; /* in its lease; NULL: no leases, or no other producer */
     enum rapahub_on_full on_full;
-    bool single; /* the region is SPSC */
+    bool single; /* its ring has no other producer: SPSC, FANIN */
     bool spins;
-    uint64_t tail; /* SPSC only */
+    uint64_t tail; /* `single` only */
     uint64_t dropped;
 };
 
@@ -46,18 +47,20 @@ static int check_options(const struct rapahub_region *region,
     return 0;
 }
 
-static int begin(struct rapahub_producer *producer, struct rapahub_region *region)
+static int begin(struct rapahub_producer *producer, struct rapahub_region *region, uint32_t index)
 {
     int r;
 
     producer->view = region->view;
-    producer->single = region->shape.kind == HUB_REGION_SPSC;
+    if (region->shape.kind == HUB_REGION_FANIN)
+        producer->view = hub_region_ring_view(region->mapping.data, &region->shape, index);
+    producer->single = !hub_region_shape_claims(&region->shape);
     producer->spins = true;
     producer->message_max = hub_region_shape_message_max(&region->shape);
     producer->consumer = (struct hub_role_counterpart){region, HUB_LEASE_CONSUMER, false};
     if (region->shape.kind == HUB_REGION_FANOUT)
         producer->consumer.role = HUB_LEASE_ROUTER;
-    r = hub_role_take(region, HUB_LEASE_PRODUCER, 0, &producer->role);
+    r = hub_role_take(region, HUB_LEASE_PRODUCER, index, &producer->role);
     if (r < 0)
         return r;
     if (!producer->single && producer->role.lease != HUB_LEASE_NONE)
@@ -68,20 +71,48 @@ static int begin(struct rapahub_producer *producer, struct rapahub_region *regio
     return r;
 }
 
+/* The first producer whose role is free; a role that is seen to be held is not tried. */
+static int begin_any(struct rapahub_producer *producer, struct rapahub_region *region)
+{
+    int r = begin(producer, region, 0);
+
+    for (uint32_t i = 1; i < region->shape.producers && r == RAPAHUB_EROLETAKEN; i++)
+        if (!hub_role_is_held(region, HUB_LEASE_PRODUCER, i))
+            r = begin(producer, region, i);
+    return r;
+}
+
+/* r[impl region.again] */
+static int check_index(const struct rapahub_region *region, uint32_t index)
+{
+    uint32_t count = region->shape.producers > 0 ? region->shape.producers : 1;
+
+    return index < count || index == RAPAHUB_PRODUCER_ANY
+               ? 0
+               : rapahub_fail(RAPAHUB_EINVAL, "region.again",
+                              "the region has no producer %" PRIu32 ": it has %" PRIu32, index,
+                              count);
+}
+
 int rapahub_producer_open(struct rapahub_region *region,
                           const struct rapahub_producer_options *options,
                           struct rapahub_producer **out)
 {
     static const struct rapahub_producer_options none;
-    struct rapahub_producer *producer = calloc(1, sizeof *producer);
-    int r = check_options(region, options ? options : &none);
+    const struct rapahub_producer_options *given = options ? options : &none;
+    struct rapahub_producer *producer;
+    int r = check_options(region, given);
 
+    if (r == 0)
+        r = check_index(region, given->index);
+    if (r < 0)
+        return r;
+    producer = calloc(1, sizeof *producer);
     if (!producer)
-        r = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a producer");
-    if (r == 0) {
-        producer->on_full = options ? options->on_full : RAPAHUB_ON_FULL_BLOCK;
-        r = begin(producer, region);
-    }
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a producer");
+    producer->on_full = given->on_full;
+    r = given->index == RAPAHUB_PRODUCER_ANY ? begin_any(producer, region)
+                                             : begin(producer, region, given->index);
     if (r < 0) {
         free(producer);
         return r;
@@ -196,6 +227,11 @@ int rapahub_producer_push(struct rapahub_producer *producer, const void *data, s
     if (r == 0)
         hub_sleep_wake(&producer->view.not_empty);
     return r;
+}
+
+uint32_t rapahub_producer_index(const struct rapahub_producer *producer)
+{
+    return producer->role.index;
 }
 
 uint64_t rapahub_producer_dropped(const struct rapahub_producer *producer)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/bus/reap.h"
 
+#include "hub/bus/fanin.h"
 #include "hub/bus/fanout.h"
 
 static uint64_t with_state(uint64_t owner, enum hub_lease_state state)
@@ -57,6 +58,8 @@ static void reap_roles(const struct rapahub_region *region, const struct hub_dea
     (void)hub_claim(&ring->consumer_lease, dead->lease + 1, 0);
     if (region->shape.kind == HUB_REGION_FANOUT)
         hub_fanout_forget(region, dead->lease);
+    if (region->shape.kind == HUB_REGION_FANIN)
+        hub_fanin_forget(region, dead->lease);
     hub_sleep_wake_all(&region->view.not_empty);
     hub_sleep_wake_all(&region->view.not_full);
 }

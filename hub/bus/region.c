@@ -75,10 +75,28 @@ static struct hub_ring_view view_at(uint8_t *data, const struct hub_region_shape
         .not_full = {&ring->not_full_seq, &ring->not_full_flag, futex, light}};
 }
 
+/* No position of FANIN is ever claimed, so none is poisoned. */
+struct hub_ring_view hub_region_ring_view(uint8_t *data, const struct hub_region_shape *shape,
+                                          uint32_t index)
+{
+    struct hub_region_fanin *fanin = (void *)(data + shape->body_off);
+    uint64_t ring = hub_cell_ring_bytes(shape->cell_count, shape->cell_bytes);
+    uint32_t at = (uint32_t)(shape->ring_off + index * ring);
+    struct hub_ring_view view =
+        view_at(data, shape, at, at + (uint32_t)sizeof(struct hub_region_ring));
+
+    view.not_empty.seq = &fanin->not_empty_seq;
+    view.not_empty.flag = &fanin->not_empty_flag;
+    return view;
+}
+
 struct hub_ring_view hub_region_view(uint8_t *data, const struct hub_region_shape *shape)
 {
-    struct hub_ring_view view = view_at(data, shape, shape->ring_off, shape->cells_off);
+    struct hub_ring_view view;
 
+    if (shape->kind == HUB_REGION_FANIN)
+        return hub_region_ring_view(data, shape, 0);
+    view = view_at(data, shape, shape->ring_off, shape->cells_off);
     view.poison = hub_region_shape_has(shape, HUB_CAP_POISON);
     return view;
 }
@@ -87,7 +105,7 @@ struct hub_ring_view hub_region_queue_view(uint8_t *data, const struct hub_regio
                                            uint32_t index)
 {
     struct hub_region_fanout *fanout = (void *)(data + shape->body_off);
-    uint64_t queue = hub_fanout_shape_queue_bytes(shape->cell_count, shape->cell_bytes);
+    uint64_t queue = hub_cell_ring_bytes(shape->cell_count, shape->cell_bytes);
     uint32_t at = (uint32_t)(shape->fanout.queues_off + index * queue);
     struct hub_ring_view view =
         view_at(data, shape, at, at + (uint32_t)sizeof(struct hub_region_ring));

@@ -26,8 +26,8 @@
 #define HUB_REGION_LOCK_ATTACH   (HUB_REGION_LOCKS + 1)
 #define HUB_REGION_LOCK_TABLE    (HUB_REGION_LOCKS + 2)
 #define HUB_REGION_LOCK_ROUTER   (HUB_REGION_LOCKS + 3)
-#define HUB_REGION_LOCK_CONSUMER (HUB_REGION_LOCKS + 64) /* + its index */
-#define HUB_REGION_LOCK_PRODUCER (HUB_REGION_LOCKS + 320)
+#define HUB_REGION_LOCK_CONSUMER (HUB_REGION_LOCKS + 64)  /* + its index */
+#define HUB_REGION_LOCK_PRODUCER (HUB_REGION_LOCKS + 320) /* + its index */
 #define HUB_REGION_LOCK_LEASE    (HUB_REGION_LOCKS + 1024)
 
 #define HUB_REGION_FOLDER "/dev/shm"
@@ -59,7 +59,7 @@ struct rapahub_region {
     struct hub_mutex mutex; /* guards the rest; never held during a wait */
     uint32_t handles GUARDED_BY(mutex);
     bool table GUARDED_BY(mutex);
-    uint64_t roles[2] GUARDED_BY(mutex);               /* bits of roles that are held here */
+    uint64_t roles[6] GUARDED_BY(mutex);               /* bits of roles that are held here */
     struct hub_a64 leases[HUB_REGION_LEASES_MAX / 64]; /* changed under the mutex */
 };
 
@@ -87,12 +87,17 @@ int hub_region_attach(struct hub_mapping *mapping,
  * initialiser lives. Returns `r`. r[impl region.init.proof] */
 int hub_region_explain_init(int fd, uint32_t initialized, int r);
 
-/* Makes the view of a ring from a shape that was checked. */
+/* Makes the view of the ring that producers publish into, of FANIN the first one, from a shape that
+ * was checked. */
 struct hub_ring_view hub_region_view(uint8_t *data, const struct hub_region_shape *shape);
 
 /* The same for the queue of a consumer of FANOUT: its router waits for room in any of them. */
 struct hub_ring_view hub_region_queue_view(uint8_t *data, const struct hub_region_shape *shape,
                                            uint32_t index);
+
+/* The same for the ring of a producer of FANIN: all of them wake the consumer at one word. */
+struct hub_ring_view hub_region_ring_view(uint8_t *data, const struct hub_region_shape *shape,
+                                          uint32_t index);
 
 struct hub_region_lease *hub_region_lease_at(const struct rapahub_region *region, uint32_t index);
 struct hub_region_header *hub_region_header(const struct rapahub_region *region);

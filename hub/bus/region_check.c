@@ -80,7 +80,7 @@ static int check_kind(const struct hub_region_header *h, uint32_t kind)
 {
     uint32_t is = KIND(h->flags);
 
-    if (is != h->flags || is < HUB_REGION_SPSC || is > HUB_REGION_FANOUT)
+    if (is != h->flags || !hub_region_shape_is_kind(is))
         return rapahub_fail(RAPAHUB_EBADKIND, "region.kind",
                             "its kind is %" PRIu32 ", which is not known here", h->flags);
     if (kind != 0 && kind != is)
@@ -165,7 +165,7 @@ static bool copy_ring(const uint8_t *data, uint32_t at, const struct hub_region_
 static bool take_fanout(const uint8_t *data, struct hub_region_shape *shape)
 {
     const struct hub_fanout_shape *fanout = &shape->fanout;
-    uint64_t queue = hub_fanout_shape_queue_bytes(shape->cell_count, shape->cell_bytes);
+    uint64_t queue = hub_cell_ring_bytes(shape->cell_count, shape->cell_bytes);
 
     return is_inside(shape, shape->body_off, sizeof(struct hub_region_fanout)) &&
            hub_fanout_shape_read(data + shape->body_off, shape->cell_count, &shape->fanout,
@@ -175,14 +175,33 @@ static bool take_fanout(const uint8_t *data, struct hub_region_shape *shape)
            hub_fanout_shape_read_consumers(data, shape->cell_count, queue, &shape->fanout);
 }
 
-/* The queues lie inside, which was checked. */
-static bool queues_hold(const uint8_t *data, const struct hub_region_shape *shape)
+/* The numbers of the body; the places of its rings are checked with the first one. */
+static bool take_fanin(const uint8_t *data, struct hub_region_shape *shape)
 {
-    uint64_t queue = hub_fanout_shape_queue_bytes(shape->cell_count, shape->cell_bytes);
+    union {
+        struct hub_region_fanin fanin;
+        uint64_t words[sizeof(struct hub_region_fanin) / 8];
+    } copy;
+
+    if (!is_inside(shape, shape->body_off, sizeof copy.fanin))
+        return false;
+    hub_copy_in(copy.words, (const void *)(data + shape->body_off),
+                sizeof copy.words / sizeof *copy.words);
+    shape->producers = copy.fanin.ring_count;
+    shape->ring_off = copy.fanin.rings_off;
+    return shape->producers >= 1 &&
+           copy.fanin.ring_stride == hub_cell_ring_bytes(shape->cell_count, shape->cell_bytes);
+}
+
+/* Rings in a row, which lie inside: that was checked. */
+static bool rings_hold(const uint8_t *data, const struct hub_region_shape *shape, uint32_t first,
+                       uint32_t count)
+{
+    uint64_t size = hub_cell_ring_bytes(shape->cell_count, shape->cell_bytes);
     struct ring_copy copy;
 
-    for (uint32_t i = 0; i < shape->fanout.consumers; i++) {
-        uint32_t at = (uint32_t)(shape->fanout.queues_off + i * queue);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = (uint32_t)(first + i * size);
 
         if (!copy_ring(data, at, shape, &copy) || copy.ring.kind != HUB_REGION_SPSC ||
             copy.ring.cells_off != at + sizeof(struct hub_region_ring) ||
@@ -211,7 +230,11 @@ static bool take_body(const uint8_t *data, struct hub_region_found *out)
 
     if (shape->kind == HUB_REGION_FANOUT && !take_fanout(data, shape))
         return false;
-    return take_ring(data, shape) && queues_hold(data, shape);
+    if (shape->kind == HUB_REGION_FANIN && !take_fanin(data, shape))
+        return false;
+    return take_ring(data, shape) &&
+           rings_hold(data, shape, shape->fanout.queues_off, shape->fanout.consumers) &&
+           rings_hold(data, shape, shape->ring_off, shape->producers);
 }
 
 static int check_geometry(const struct copy *copy, const void *data, struct hub_region_found *out)

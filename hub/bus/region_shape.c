@@ -8,8 +8,9 @@
 #define CELLS      1024
 #define LEASES     64
 #define HEAD_BATCH 32
+#define PRODUCERS  1
 #define PART_ALIGN UINT64_C(128)
-#define PARTS      7
+#define PARTS      8
 
 struct part {
     uint64_t at, size;
@@ -42,8 +43,9 @@ static bool is_zero(const uint64_t *words, size_t count)
 static int check_options(const struct rapahub_region_options *o,
                          const struct hub_region_shape *shape)
 {
-    if (o->kind < RAPAHUB_REGION_SPSC || o->kind > RAPAHUB_REGION_FANOUT)
-        return refuse("the kind of a region", (uint32_t)o->kind, "give one, SPSC, MPSC or FANOUT");
+    if (!hub_region_shape_is_kind((uint32_t)o->kind))
+        return refuse("the kind of a region", (uint32_t)o->kind,
+                      "give one, SPSC, MPSC, FANOUT or FANIN");
     if (o->profile != RAPAHUB_REGION_V1 && o->profile != RAPAHUB_REGION_HARDENED)
         return refuse("the profile of a region", (uint32_t)o->profile, "V1 or HARDENED");
     if (shape->cell_bytes < HUB_REGION_CELL_MIN || shape->cell_bytes > HUB_REGION_CELL_MAX ||
@@ -63,6 +65,26 @@ static int check_options(const struct rapahub_region_options *o,
                : rapahub_fail(RAPAHUB_EINVAL, "", "reserved options of a region must be 0");
 }
 
+static int set_producers(const struct rapahub_region_options *options,
+                         struct hub_region_shape *shape)
+{
+    if (shape->kind != HUB_REGION_FANIN)
+        return options->producers == 0 ? 0
+                                       : rapahub_fail(RAPAHUB_EINVAL, "",
+                                                      "the number of producers is an option of "
+                                                      "regions of kind FANIN");
+    shape->producers = or_default(options->producers, PRODUCERS);
+    return shape->producers <= HUB_REGION_RINGS_MAX
+               ? 0
+               : refuse("the number of producers", options->producers, "at most 255");
+}
+
+/* Each producer of FANIN has a lease, and the consumer. */
+static uint32_t default_leases(const struct hub_region_shape *shape)
+{
+    return shape->producers < LEASES ? LEASES : shape->producers + 1;
+}
+
 /* r[impl region.profile] */
 static void set_caps(const struct rapahub_region_options *options, bool light_wakes,
                      struct hub_region_shape *shape)
@@ -79,12 +101,17 @@ static void set_caps(const struct rapahub_region_options *options, bool light_wa
         shape->caps_required |= HUB_CAP_WAKE_ASYM;
     if (shape->kind == HUB_REGION_FANOUT)
         shape->caps_required |= HUB_CAP_CREDITS | HUB_CAP_IDEMPOTENT;
-    shape->lease_count = or_default(options->leases, LEASES);
+    shape->lease_count = or_default(options->leases, default_leases(shape));
 }
 
 static uint64_t align(uint64_t offset)
 {
     return (offset + PART_ALIGN - 1) & ~(PART_ALIGN - 1);
+}
+
+static uint64_t ring_bytes(const struct hub_region_shape *shape)
+{
+    return hub_cell_ring_bytes(shape->cell_count, shape->cell_bytes);
 }
 
 /* Places the body after the leases. */
@@ -102,14 +129,17 @@ static void place(struct hub_region_shape *shape)
         shape->ring_off = fanout->consumers_off +
                           fanout->consumers * (uint32_t)sizeof(struct hub_region_consumer);
     }
+    if (shape->kind == HUB_REGION_FANIN)
+        shape->ring_off = shape->body_off + (uint32_t)sizeof(struct hub_region_fanin);
     shape->cells_off = (uint32_t)align(shape->ring_off + sizeof(struct hub_region_ring));
     shape->layout_bytes = shape->cells_off + cells;
+    if (shape->kind == HUB_REGION_FANIN)
+        shape->layout_bytes += (shape->producers - 1) * ring_bytes(shape);
     if (shape->kind != HUB_REGION_FANOUT)
         return;
     end = align(shape->layout_bytes);
     fanout->queues_off = (uint32_t)end;
-    shape->layout_bytes = end + fanout->consumers * hub_fanout_shape_queue_bytes(shape->cell_count,
-                                                                                 shape->cell_bytes);
+    shape->layout_bytes = end + fanout->consumers * ring_bytes(shape);
 }
 
 int hub_region_shape_make(const struct rapahub_region_options *options, bool light_wakes,
@@ -128,6 +158,8 @@ int hub_region_shape_make(const struct rapahub_region_options *options, bool lig
     r = out->kind == HUB_REGION_FANOUT
             ? hub_fanout_shape_make(options, out->cell_count, &out->fanout)
             : hub_fanout_shape_refuse(options);
+    if (r == 0)
+        r = set_producers(options, out);
     if (r < 0)
         return r;
     set_caps(options, light_wakes, out);
@@ -165,22 +197,40 @@ static bool numbers_hold(const struct hub_region_shape *s)
            s->head_batch >= 1 && s->head_batch <= HUB_REGION_BATCH_MAX;
 }
 
+static uint64_t body_bytes(const struct hub_region_shape *s)
+{
+    return s->kind == HUB_REGION_FANOUT  ? sizeof(struct hub_region_fanout)
+           : s->kind == HUB_REGION_FANIN ? sizeof(struct hub_region_fanin)
+                                         : 0;
+}
+
+/* The kinds differ by what their bodies have. */
+static bool kind_holds(const struct hub_region_shape *s)
+{
+    if ((s->fanout.consumers > 0) != (s->kind == HUB_REGION_FANOUT) ||
+        (s->producers > 0) != (s->kind == HUB_REGION_FANIN) || s->producers > HUB_REGION_RINGS_MAX)
+        return false;
+    if (s->kind == HUB_REGION_FANIN)
+        return s->cells_off == (uint64_t)s->ring_off + sizeof(struct hub_region_ring);
+    return s->kind == HUB_REGION_FANOUT || s->ring_off == s->body_off;
+}
+
 bool hub_region_shape_holds(const struct hub_region_shape *s)
 {
     const struct hub_fanout_shape *f = &s->fanout;
+    uint64_t others = s->producers > 0 ? s->producers - 1 : 0;
     const struct part parts[PARTS] = {
         {0, HUB_REGION_HEADER_BYTES},
         {s->lease_off, (uint64_t)s->lease_count * sizeof(struct hub_region_lease)},
         {s->ring_off, sizeof(struct hub_region_ring)},
         {s->cells_off, (uint64_t)s->cell_count * s->cell_bytes},
-        {s->body_off, f->consumers > 0 ? sizeof(struct hub_region_fanout) : 0},
+        {s->body_off, body_bytes(s)},
         {f->consumers_off, (uint64_t)f->consumers * sizeof(struct hub_region_consumer)},
-        {f->queues_off, f->consumers * hub_fanout_shape_queue_bytes(s->cell_count, s->cell_bytes)}};
+        {f->queues_off, f->consumers * ring_bytes(s)},
+        {s->ring_off + ring_bytes(s), others * ring_bytes(s)}};
 
-    if (f->consumers == 0 && s->ring_off != s->body_off)
-        return false;
-    return numbers_hold(s) && s->lease_off % PART_ALIGN == 0 && s->body_off % PART_ALIGN == 0 &&
-           s->ring_off % PART_ALIGN == 0 && s->cells_off % HUB_REGION_CELL_MIN == 0 &&
-           f->consumers_off % PART_ALIGN == 0 && f->queues_off % PART_ALIGN == 0 &&
-           is_apart(parts, s->layout_bytes);
+    return numbers_hold(s) && kind_holds(s) && s->lease_off % PART_ALIGN == 0 &&
+           s->body_off % PART_ALIGN == 0 && s->ring_off % PART_ALIGN == 0 &&
+           s->cells_off % HUB_REGION_CELL_MIN == 0 && f->consumers_off % PART_ALIGN == 0 &&
+           f->queues_off % PART_ALIGN == 0 && is_apart(parts, s->layout_bytes);
 }

@@ -23,7 +23,14 @@ struct hub_region_shape {
     uint32_t head_batch;
     uint64_t layout_bytes;
     struct hub_fanout_shape fanout;
+    uint32_t producers; /* FANIN: its rings, in a row from `ring_off` on; else 0 */
 };
+
+/* Says whether a kind is one of those that this version knows. */
+static inline bool hub_region_shape_is_kind(uint32_t kind)
+{
+    return (kind >= HUB_REGION_SPSC && kind <= HUB_REGION_FANOUT) || kind == HUB_REGION_FANIN;
+}
 
 /* Says whether a region with this shape has a capability. */
 static inline bool hub_region_shape_has(const struct hub_region_shape *shape, uint64_t cap)
@@ -31,10 +38,10 @@ static inline bool hub_region_shape_has(const struct hub_region_shape *shape, ui
     return ((shape->caps_required | shape->caps_optional) & cap) != 0;
 }
 
-/* Says whether producers claim positions of the ring: there may be many. */
+/* Says whether producers claim positions of a ring: there may be many of them. */
 static inline bool hub_region_shape_claims(const struct hub_region_shape *shape)
 {
-    return shape->kind != HUB_REGION_SPSC;
+    return shape->kind == HUB_REGION_MPSC || shape->kind == HUB_REGION_FANOUT;
 }
 
 /* Returns the bytes of the longest message. r[impl region.message.max] */

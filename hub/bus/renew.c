@@ -71,6 +71,20 @@ static void empty_fanout(const struct hub_mapping *mapping, const struct hub_reg
     }
 }
 
+static void empty_fanin(const struct hub_mapping *mapping, const struct hub_region_shape *shape)
+{
+    struct hub_region_fanin *fanin = (void *)(mapping->data + shape->body_off);
+
+    hub_store_relaxed(&fanin->consumer_lease, 0);
+    hub_store_relaxed(&fanin->not_empty_seq, 0);
+    hub_store_relaxed(&fanin->not_empty_flag, 0);
+    for (uint32_t i = 0; i < shape->producers; i++) {
+        struct hub_ring_view view = hub_region_ring_view(mapping->data, shape, i);
+
+        empty_ring(&view);
+    }
+}
+
 /* Empties the body: every cell waits for its first position. The constants of it stay: a process
  * that dies in between leaves a region that can be made anew. */
 static void empty_body(const struct hub_mapping *mapping, const struct hub_region_shape *shape)
@@ -82,6 +96,8 @@ static void empty_body(const struct hub_mapping *mapping, const struct hub_regio
     empty_ring(&view);
     if (shape->kind == HUB_REGION_FANOUT)
         empty_fanout(mapping, shape);
+    if (shape->kind == HUB_REGION_FANIN)
+        empty_fanin(mapping, shape);
 }
 
 /* The constants of a ring, as long as the region lasts. */
@@ -115,6 +131,20 @@ static void fill_fanout(const struct hub_mapping *mapping, const struct hub_regi
     }
 }
 
+static void fill_fanin(const struct hub_mapping *mapping, const struct hub_region_shape *shape)
+{
+    struct hub_region_fanin *fanin = (void *)(mapping->data + shape->body_off);
+
+    fanin->ring_count = shape->producers;
+    fanin->rings_off = shape->ring_off;
+    fanin->ring_stride = (uint32_t)hub_cell_ring_bytes(shape->cell_count, shape->cell_bytes);
+    for (uint32_t i = 0; i < shape->producers; i++) {
+        struct hub_ring_view view = hub_region_ring_view(mapping->data, shape, i);
+
+        fill_ring(mapping, &view, HUB_REGION_SPSC);
+    }
+}
+
 static void fill_body(const struct hub_mapping *mapping, const struct hub_region_shape *shape)
 {
     struct hub_ring_view view = hub_region_view(mapping->data, shape);
@@ -122,6 +152,8 @@ static void fill_body(const struct hub_mapping *mapping, const struct hub_region
     fill_ring(mapping, &view, hub_region_shape_claims(shape) ? HUB_REGION_MPSC : HUB_REGION_SPSC);
     if (shape->kind == HUB_REGION_FANOUT)
         fill_fanout(mapping, shape);
+    if (shape->kind == HUB_REGION_FANIN)
+        fill_fanin(mapping, shape);
 }
 
 static void fill_header(const struct hub_mapping *mapping, const struct hub_region_shape *shape,

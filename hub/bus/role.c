@@ -5,6 +5,7 @@
 
 #include "hub/base/clock.h"
 #include "hub/base/lock.h"
+#include "hub/bus/fanin.h"
 #include "hub/bus/fanout.h"
 #include "hub/bus/reap.h"
 
@@ -16,21 +17,37 @@ struct single {
     struct hub_a32 *word;
 };
 
+static struct single consumer_of(const struct rapahub_region *region, uint32_t index)
+{
+    enum hub_region_kind kind = region->shape.kind;
+
+    return (struct single){HUB_REGION_LOCK_CONSUMER + index, 1, UINT64_C(1) << index,
+                           kind == HUB_REGION_FANOUT  ? &hub_fanout_consumer(region, index)->lease
+                           : kind == HUB_REGION_FANIN ? &hub_fanin_body(region)->consumer_lease
+                                                      : &region->view.ring->consumer_lease};
+}
+
+/* The producer of a ring that is not claimed. */
+static struct single producer_of(const struct rapahub_region *region, uint32_t index)
+{
+    struct hub_ring_view view = region->view;
+
+    if (region->shape.kind == HUB_REGION_FANIN)
+        view = hub_region_ring_view(region->mapping.data, &region->shape, index);
+    return (struct single){HUB_REGION_LOCK_PRODUCER + index, 2 + index / 64,
+                           UINT64_C(1) << index % 64, &view.ring->producer_lease};
+}
+
 static struct single single_of(const struct rapahub_region *region, enum hub_lease_role role,
                                uint32_t index)
 {
-    struct hub_region_ring *ring = region->view.ring;
-    bool fanout = region->shape.kind == HUB_REGION_FANOUT;
-
     if (role == HUB_LEASE_CONSUMER)
-        return (struct single){HUB_REGION_LOCK_CONSUMER + index, 1, UINT64_C(1) << index,
-                               fanout ? &hub_fanout_consumer(region, index)->lease
-                                      : &ring->consumer_lease};
-    if (role == HUB_LEASE_ROUTER && fanout)
-        return (struct single){HUB_REGION_LOCK_ROUTER, 0, 2,
+        return consumer_of(region, index);
+    if (role == HUB_LEASE_PRODUCER && !hub_region_shape_claims(&region->shape))
+        return producer_of(region, index);
+    if (role == HUB_LEASE_ROUTER && region->shape.kind == HUB_REGION_FANOUT)
+        return (struct single){HUB_REGION_LOCK_ROUTER, 0, 1,
                                &hub_fanout_body(region)->router_lease};
-    if (region->shape.kind == HUB_REGION_SPSC)
-        return (struct single){HUB_REGION_LOCK_PRODUCER, 0, 1, &ring->producer_lease};
     return (struct single){0, 0, 0, NULL};
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* role: the roles of a region: the producer of SPSC, the consumer, each consumer of FANOUT and its
- * router are one each. A role is a lock
- * on the file; in a region with leases each handle has a lease as well. r[impl region.role] */
+/* role: the roles of a region: the producer of SPSC, each producer of FANIN, the consumer, each
+ * consumer of FANOUT and its router are one each. A role is a lock on the file; in a region with
+ * leases each handle has a lease as well. r[impl region.role] */
 #ifndef HUB_BUS_ROLE_H
 #define HUB_BUS_ROLE_H
 
@@ -10,7 +10,7 @@
 struct hub_role {
     struct rapahub_region *region;
     enum hub_lease_role role;
-    uint32_t index; /* which consumer */
+    uint32_t index; /* which consumer of FANOUT, or producer of FANIN */
     uint32_t lease; /* HUB_LEASE_NONE: the region has none */
 };
 

@@ -17,14 +17,19 @@
 
 enum watcher_state { WATCHER_RESTS, WATCHER_WATCHES, WATCHER_ENDS };
 
+struct watched {
+    struct hub_ring_view view;
+    struct hub_a64 head; /* the position that is watched */
+};
+
 struct hub_watcher {
     const struct rapahub_region *region;
-    struct hub_ring_view view;
-    bool many;            /* positions of the ring are claimed */
+    bool many;            /* positions of the only ring are claimed */
     struct hub_a32 state; /* enum watcher_state; the thread rests on it */
-    struct hub_a64 head;  /* the position that it watches */
     int fd;
     pthread_t thread;
+    uint32_t count;
+    struct watched rings[];
 };
 
 static void tell(const struct hub_watcher *watcher)
@@ -37,33 +42,36 @@ static void tell(const struct hub_watcher *watcher)
     while (r < 0 && errno == EINTR);
 }
 
-static bool is_claimed(const struct hub_watcher *watcher, uint64_t head)
+static bool is_claimed(const struct hub_watcher *watcher)
 {
-    return watcher->many && hub_observe64(&watcher->view.ring->tail) > head;
+    const struct watched *ring = &watcher->rings[0];
+
+    return watcher->many && hub_observe64(&ring->view.ring->tail) > hub_observe64(&ring->head);
 }
 
 /* There is a message, or the consumer has to take back what a dead producer left. */
-static bool is_something(const struct hub_watcher *watcher, uint64_t head)
+static bool is_something(const struct hub_watcher *watcher)
 {
-    return !hub_spsc_is_empty(&watcher->view, head) ||
-           (is_claimed(watcher, head) && hub_blocker_is_dead(watcher->region, head));
+    for (uint32_t i = 0; i < watcher->count; i++)
+        if (!hub_spsc_is_empty(&watcher->rings[i].view, hub_observe64(&watcher->rings[i].head)))
+            return true;
+    return is_claimed(watcher) &&
+           hub_blocker_is_dead(watcher->region, hub_observe64(&watcher->rings[0].head));
 }
 
 /* Sleeps where a waiting consumer sleeps; a wake is for all. */
 static void watch(struct hub_watcher *watcher)
 {
-    const struct hub_sleep *sleep = &watcher->view.not_empty;
+    const struct hub_sleep *sleep = &watcher->rings[0].view.not_empty;
 
     while (hub_observe(&watcher->state) == WATCHER_WATCHES) {
         uint32_t sequence = hub_sleep_arm(sleep);
-        uint64_t head = hub_observe64(&watcher->head);
 
-        if (is_something(watcher, head)) {
+        if (is_something(watcher)) {
             if (hub_claim(&watcher->state, WATCHER_WATCHES, WATCHER_RESTS))
                 tell(watcher);
         } else if (hub_observe(&watcher->state) == WATCHER_WATCHES) {
-            hub_sleep_for(sleep, sequence,
-                          is_claimed(watcher, head) ? hub_clock_after(LOOK) : HUB_NEVER);
+            hub_sleep_for(sleep, sequence, is_claimed(watcher) ? hub_clock_after(LOOK) : HUB_NEVER);
         }
     }
 }
@@ -82,17 +90,26 @@ static void *run(void *user)
     return NULL;
 }
 
-int hub_watcher_start(const struct hub_ring_reader *reader, struct hub_watcher **out)
+static void aim(struct hub_watcher *watcher, const struct hub_fanin_reader *reader)
 {
-    struct hub_watcher *watcher = calloc(1, sizeof *watcher);
+    for (uint32_t i = 0; i < watcher->count; i++)
+        hub_publish64(&watcher->rings[i].head, reader->rings[i].head);
+}
+
+int hub_watcher_start(const struct hub_fanin_reader *reader, struct hub_watcher **out)
+{
+    struct hub_watcher *watcher =
+        calloc(1, sizeof *watcher + reader->count * sizeof *watcher->rings);
     int r;
 
     if (!watcher)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the watcher of a region");
-    watcher->region = reader->producer.region;
-    watcher->view = reader->view;
-    watcher->many = reader->many;
-    watcher->head.word = reader->head;
+    watcher->region = reader->rings[0].producer.region;
+    watcher->many = reader->rings[0].many;
+    watcher->count = reader->count;
+    for (uint32_t i = 0; i < reader->count; i++)
+        watcher->rings[i].view = reader->rings[i].view;
+    aim(watcher, reader);
     watcher->state.word = WATCHER_WATCHES;
     watcher->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     r = watcher->fd < 0 ? -errno : hub_thread_start(&watcher->thread, run, watcher);
@@ -112,7 +129,7 @@ void hub_watcher_stop(struct hub_watcher *watcher)
         return;
     (void)hub_exchange(&watcher->state, WATCHER_ENDS);
     hub_futex_wake_private(&watcher->state);
-    hub_sleep_wake_all(&watcher->view.not_empty);
+    hub_sleep_wake_all(&watcher->rings[0].view.not_empty);
     (void)pthread_join(watcher->thread, NULL);
     close(watcher->fd);
     free(watcher);
@@ -124,7 +141,7 @@ int hub_watcher_fd(const struct hub_watcher *watcher)
 }
 
 /* A thread that watches already told nothing since: only one that rests has. */
-void hub_watcher_arm(struct hub_watcher *watcher, uint64_t head)
+void hub_watcher_arm(struct hub_watcher *watcher, const struct hub_fanin_reader *reader)
 {
     uint64_t told;
 
@@ -132,7 +149,7 @@ void hub_watcher_arm(struct hub_watcher *watcher, uint64_t head)
         return;
     if (read(watcher->fd, &told, sizeof told) < 0 && errno == EAGAIN)
         return; /* it is about to tell */
-    hub_publish64(&watcher->head, head);
+    aim(watcher, reader);
     (void)hub_exchange(&watcher->state, WATCHER_WATCHES);
     hub_futex_wake_private(&watcher->state);
 }

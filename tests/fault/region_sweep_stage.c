@@ -19,7 +19,8 @@ void region_sweep_stage_begin(struct region_sweep *stage)
                   : stage->kind == RAPAHUB_REGION_FANOUT ? 8
                                                          : 4,
         .mode = stage->mode,
-        .consumers = stage->kind == RAPAHUB_REGION_FANOUT ? 2 : 0};
+        .consumers = stage->kind == RAPAHUB_REGION_FANOUT ? 2 : 0,
+        .producers = stage->kind == RAPAHUB_REGION_FANIN ? 2 : 0};
 
     if (rapahub_region_create(NULL, &options, &stage->survivor) < 0 ||
         rapahub_region_adopt(rapahub_region_fd(stage->survivor), NULL, &stage->victim) < 0)

@@ -21,7 +21,7 @@ struct region_sweep_told { /* by the child */
 struct region_sweep {
     enum rapahub_region_kind kind;
     enum rapahub_region_profile profile;
-    enum rapahub_region_mode mode; /* of FANOUT, which has two consumers */
+    enum rapahub_region_mode mode; /* of FANOUT, which has two consumers; FANIN has two producers */
     struct rapahub_region *victim, *survivor;
     struct rapahub_producer *victim_producer, *producer;
     struct rapahub_consumer *victim_consumer, *consumer;

@@ -26,8 +26,11 @@ struct life {
 
 static struct rapahub_region_options options_of(const struct life *life, uint32_t cells)
 {
-    return (struct rapahub_region_options){
-        .kind = life->kind, .profile = life->profile, .cells = cells, .leases = 0};
+    return (struct rapahub_region_options){.kind = life->kind,
+                                           .profile = life->profile,
+                                           .cells = cells,
+                                           .leases = 0,
+                                           .producers = life->kind == RAPAHUB_REGION_FANIN ? 2 : 0};
 }
 
 static int create(const struct life *life, uint32_t cells)
@@ -198,6 +201,9 @@ static const struct {
 
 static void run(size_t o, struct life *life, enum sweep_mode mode)
 {
+    static const char *const names[] = {[RAPAHUB_REGION_MPSC] = "MPSC",
+                                        [RAPAHUB_REGION_FANOUT] = "FANOUT",
+                                        [RAPAHUB_REGION_FANIN] = "FANIN"};
     const struct sweep sweep = {.setup = operations[o].setup,
                                 .operation = operations[o].operate,
                                 .check = check,
@@ -211,10 +217,9 @@ static void run(size_t o, struct life *life, enum sweep_mode mode)
     printf("%-8s | %-6s | %-8s | mode %d | points %5u of %5u | failures %u | absent %u, old %u, "
            "new %u, "
            "half made %u\n",
-           operations[o].name, life->kind == RAPAHUB_REGION_FANOUT ? "FANOUT" : "MPSC",
-           life->profile ? "hardened" : "v1", (int)mode, (unsigned)result.points,
-           (unsigned)result.steps, (unsigned)result.failures, life->absent, life->old, life->made,
-           life->half);
+           operations[o].name, names[life->kind], life->profile ? "hardened" : "v1", (int)mode,
+           (unsigned)result.points, (unsigned)result.steps, (unsigned)result.failures, life->absent,
+           life->old, life->made, life->half);
     if (r < 0 || result.failures > 0)
         fail_msg("%s, step %u: %s", operations[o].name, (unsigned)result.first_failure,
                  result.text);
@@ -228,6 +233,8 @@ static void run(size_t o, struct life *life, enum sweep_mode mode)
  * region.init.stuck] r[verify region.exclusive] */
 static void a_region_is_whole_or_told_to_be_half_made(void **state)
 {
+    static const enum rapahub_region_kind kinds[] = {RAPAHUB_REGION_MPSC, RAPAHUB_REGION_FANOUT,
+                                                     RAPAHUB_REGION_FANIN};
     struct life life = {0};
 
     (void)state;
@@ -236,11 +243,11 @@ static void a_region_is_whole_or_told_to_be_half_made(void **state)
     life.result =
         mmap(NULL, sizeof *life.result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(life.result != MAP_FAILED);
-    for (int kind = RAPAHUB_REGION_MPSC; kind <= RAPAHUB_REGION_FANOUT; kind++)
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         for (size_t o = 0; o < sizeof operations / sizeof *operations; o++)
             for (int profile = RAPAHUB_REGION_V1; profile <= RAPAHUB_REGION_HARDENED; profile++)
                 for (int mode = SWEEP_KILL; mode <= SWEEP_STOP_KILL; mode++) {
-                    life.kind = (enum rapahub_region_kind)kind;
+                    life.kind = kinds[k];
                     life.profile = (enum rapahub_region_profile)profile;
                     life.absent = life.old = life.made = life.half = 0;
                     run(o, &life, (enum sweep_mode)mode);

@@ -24,7 +24,8 @@ enum mode {
     MODE_MPSC = 4,
     MODE_V1 = 8,
     MODE_FANOUT = 16,
-    MODE_WORK = 32
+    MODE_WORK = 32,
+    MODE_FANIN = 64
 };
 
 static int is_verdict(int r)
@@ -37,13 +38,15 @@ static int is_verdict(int r)
 static struct rapahub_region *make(unsigned mode)
 {
     const struct rapahub_region_options options = {
-        .kind = mode & MODE_FANOUT ? RAPAHUB_REGION_FANOUT
-                : mode & MODE_MPSC ? RAPAHUB_REGION_MPSC
-                                   : RAPAHUB_REGION_SPSC,
+        .kind = mode & MODE_FANOUT  ? RAPAHUB_REGION_FANOUT
+                : mode & MODE_FANIN ? RAPAHUB_REGION_FANIN
+                : mode & MODE_MPSC  ? RAPAHUB_REGION_MPSC
+                                    : RAPAHUB_REGION_SPSC,
         .profile = mode & MODE_V1 ? RAPAHUB_REGION_V1 : RAPAHUB_REGION_HARDENED,
         .cells = CELLS,
         .leases = 4,
         .consumers = mode & MODE_FANOUT ? 2 : 0,
+        .producers = mode & MODE_FANIN && !(mode & MODE_FANOUT) ? 2 : 0,
         .mode = mode & MODE_WORK && mode & MODE_FANOUT ? RAPAHUB_REGION_WORK
                                                        : RAPAHUB_REGION_BROADCAST};
     struct rapahub_region *region = NULL;
@@ -114,6 +117,27 @@ static void use_fanout(struct rapahub_region *region)
     }
 }
 
+static void use_fanin(struct rapahub_region *region)
+{
+    const struct rapahub_producer_options any = {.on_full = RAPAHUB_ON_FULL_FAIL,
+                                                 .index = RAPAHUB_PRODUCER_ANY};
+    struct rapahub_producer *producers[2] = {NULL};
+    struct rapahub_consumer *consumer;
+    uint8_t bytes[HUB_REGION_CELL_MAX];
+
+    for (int i = 0; i < 2; i++)
+        if (rapahub_producer_open(region, &any, &producers[i]) == 0)
+            for (int j = 0; j < 2 * CELLS; j++)
+                (void)!rapahub_producer_push(producers[i], "x", 1, 0);
+    if (rapahub_consumer_open(region, NULL, &consumer) == 0) {
+        for (int i = 0; i < 4 * CELLS; i++)
+            (void)!rapahub_consumer_pop(consumer, bytes, sizeof bytes, 0, NULL);
+        rapahub_consumer_close(consumer);
+    }
+    rapahub_producer_close(producers[0]);
+    rapahub_producer_close(producers[1]);
+}
+
 static void use(struct rapahub_region *region)
 {
     struct hub_region_found found;
@@ -130,6 +154,8 @@ static void use(struct rapahub_region *region)
     use_ring(region);
     if (region->shape.kind == HUB_REGION_FANOUT)
         use_fanout(region);
+    if (region->shape.kind == HUB_REGION_FANIN)
+        use_fanin(region);
 }
 
 /* Bytes alone: an exact copy, so that a sanitizer sees what is read after its end. */

@@ -37,10 +37,12 @@ struct rapahub_consumer;
 struct rapahub_router;
 
 enum rapahub_region_kind {
-    RAPAHUB_REGION_SPSC = 1,  /* one producer, one consumer */
-    RAPAHUB_REGION_MPSC = 2,  /* any number of producers, one consumer */
-    RAPAHUB_REGION_FANOUT = 3 /* any number of producers; a router; up to 64 consumers with a queue
-                                 for each */
+    RAPAHUB_REGION_SPSC = 1,   /* one producer, one consumer */
+    RAPAHUB_REGION_MPSC = 2,   /* any number of producers, one consumer */
+    RAPAHUB_REGION_FANOUT = 3, /* any number of producers; a router; up to 64 consumers with a queue
+                                  for each */
+    RAPAHUB_REGION_FANIN = 8   /* up to 255 producers with a ring for each, one consumer: a producer
+                                  that is slow, stopped or dead is in the way of no other */
 };
 
 /* FANOUT: to whom a message goes. */
@@ -69,10 +71,12 @@ struct rapahub_region_options {
     uint32_t cell_bytes; /* 64 to 65,536, a multiple of 64: 16 and the longest message, hardened
                             FANOUT 24; 64 */
     uint32_t cells;      /* 2 to 2^24, a power of two: messages that it holds, and each queue of
-                            FANOUT; 1,024 */
-    uint32_t leases;     /* hardened: handles at once, at most 1,024; 64 */
+                            FANOUT, and each ring of FANIN; 1,024 */
+    uint32_t leases;     /* hardened: handles at once, at most 1,024; 64, and of FANIN one more than
+                            `producers` if that is more */
     uint32_t head_batch; /* pops after which the consumer stores its place, at most 256; 32 */
     uint32_t file_mode;  /* at most 0660; 0600 */
+    uint32_t producers;  /* FANIN alone: at most 255; 1 */
     /* of FANOUT alone */
     uint32_t consumers;  /* at most 64; 1 */
     uint32_t credit_max; /* messages that the queue of a consumer may have; `cells` */
@@ -184,20 +188,25 @@ struct rapahub_region_report {
     uint32_t consumers, credit_max;
     uint64_t detach_after_ns;
     uint64_t routed, dropped; /* messages that left the source, and that consumers went without */
-    uint32_t full_queue;      /* a consumer whose queue is full; RAPAHUB_CONSUMER_ANY: none */
-    bool full_held;           /* its consumer lives */
-    char action[256];         /* what to do, in a line; "none" */
+    /* FANOUT and FANIN */
+    uint32_t full_queue; /* a consumer whose queue is full, or a producer whose ring is;
+                            RAPAHUB_CONSUMER_ANY: none */
+    bool full_held;      /* the consumer lives */
+    uint32_t producers;  /* FANIN: each has a ring of `cells`; `tail` and `head` are the sums
+                            over all of them */
+    char action[256];    /* what to do, in a line; "none" */
 };
 
-/* The queue of a consumer of FANOUT. */
+/* The queue of a consumer of FANOUT, or the ring of a producer of FANIN, which is neither
+ * subscribed nor detached, and may have as many messages as it has cells. */
 struct rapahub_region_queue {
     uint32_t index;
     bool subscribed; /* it was opened, and not closed since: a death does not end that */
     bool detached;   /* by an operator */
-    bool held;       /* its consumer lives */
+    bool held;       /* its consumer lives; of FANIN its producer */
     uint32_t credit_max;
     uint64_t tail, head;         /* tail - head messages are in it */
-    uint64_t delivered, dropped; /* messages that it got, and that it went without */
+    uint64_t delivered, dropped; /* messages that the consumer got, and that it went without */
 };
 
 enum rapahub_region_role {
@@ -228,8 +237,8 @@ RAPAHUB_API_CHECKED int rapahub_region_leases(
     const char *name, bool foreign,
     int (*visit)(void *user, const struct rapahub_region_participant *who), void *user);
 
-/* Calls `visit` for the queue of each consumer of a region of kind FANOUT, until it returns another
- * number than 0, which is returned. */
+/* Calls `visit` for the queue of each consumer of a region of kind FANOUT, or for the ring of each
+ * producer of kind FANIN, until it returns another number than 0, which is returned. */
 RAPAHUB_API_CHECKED int rapahub_region_queues(
     const char *name, bool foreign,
     int (*visit)(void *user, const struct rapahub_region_queue *queue), void *user);
@@ -256,15 +265,18 @@ enum rapahub_on_full {
     RAPAHUB_ON_FULL_FAIL     /* RAPAHUB_EFULL at once */
 };
 
+#define RAPAHUB_PRODUCER_ANY UINT32_MAX
+
 struct rapahub_producer_options {
     enum rapahub_on_full on_full;
+    uint32_t index; /* FANIN: which one; RAPAHUB_PRODUCER_ANY: the first that is free */
     uint64_t reserved[4];
 };
 
-/* Opens a producer. A producer of SPSC that died is replaced: the new one goes on where it ended.
- * RAPAHUB_EROLETAKEN: another one lives. RAPAHUB_EFULL: all leases are held. -EINVAL: to block
- * needs wakes, which this region does not have. `options` may be NULL. r[impl region.role] r[impl
- * region.edge] */
+/* Opens a producer. A producer of SPSC or FANIN that died is replaced: the new one goes on where it
+ * ended. RAPAHUB_EROLETAKEN: another one lives. RAPAHUB_EFULL: all leases are held. -EINVAL: there
+ * is none of this index, or to block needs wakes, which this region does not have. `options` may be
+ * NULL. r[impl region.role] r[impl region.edge] */
 RAPAHUB_API_CHECKED int rapahub_producer_open(struct rapahub_region *region,
                                               const struct rapahub_producer_options *options,
                                               struct rapahub_producer **out);
@@ -276,6 +288,9 @@ RAPAHUB_API_CHECKED int rapahub_producer_open(struct rapahub_region *region,
  * or opened, anew. */
 RAPAHUB_API_CHECKED int rapahub_producer_push(struct rapahub_producer *producer, const void *data,
                                               size_t size, uint64_t timeout_ns);
+
+/* Returns its index; 0 but in FANIN. */
+RAPAHUB_API uint32_t rapahub_producer_index(const struct rapahub_producer *producer);
 
 /* Returns the messages that RAPAHUB_ON_FULL_DROP dropped. */
 RAPAHUB_API uint64_t rapahub_producer_dropped(const struct rapahub_producer *producer);
@@ -305,10 +320,12 @@ struct rapahub_message {
     const void *data;
     size_t size;
     uint64_t position; /* grows by one from message to message of a region; of hardened FANOUT in
-                          the source, so with gaps in a queue; of V1 in the queue */
+                          the source, so with gaps in a queue; of V1 in the queue; of FANIN in
+                          the ring of its producer */
     uint64_t skipped;  /* positions just before this one that dead producers left empty */
     uint32_t flags;    /* 0 */
-    uint32_t producer; /* its lease + 1, for people; 0: unknown */
+    uint32_t producer; /* FANIN: the index of its producer + 1; else its lease + 1, for people; 0:
+                          unknown */
 };
 
 struct rapahub_consumer_options {
@@ -328,16 +345,18 @@ RAPAHUB_API_CHECKED int rapahub_consumer_open(struct rapahub_region *region,
  * most once. `out` may be NULL; its data is `to`. -EMSGSIZE: it is longer than `size`, out->size
  * says how long, and it stays. RAPAHUB_EEMPTY: there is none and the timeout is 0; -ETIMEDOUT: none
  * came; RAPAHUB_EPEERDEAD: none came, and the only producer proved dead meanwhile.
+ * FANIN gives the messages of each producer in their order, and at most 32 of one in a row while
+ * another has some; a producer that dies ends no wait but where it is the only one.
  * RAPAHUB_EBLOCKED: a living producer has claimed the next position and not published it:
  * rapahub_consumer_blocked says which one. r[impl region.blocked] */
 RAPAHUB_API_CHECKED int rapahub_consumer_pop(struct rapahub_consumer *consumer, void *to,
                                              size_t size, uint64_t timeout_ns,
                                              struct rapahub_message *out);
 
-/* Shows up to `max` next messages, as views into the region that hold until rapahub_consumer_done
- * takes the first `count` out: a consumer that dies between both gets them again. Other processes
- * can write the bytes of a view: copy, check, use. Errors as for rapahub_consumer_pop. r[impl
- * region.ack]
+/* Shows up to `max` next messages, of FANIN those of one producer, as views into the region that
+ * hold until rapahub_consumer_done takes the first `count` out: a consumer that dies between both
+ * gets them again. Other processes can write the bytes of a view: copy, check, use. Errors as for
+ * rapahub_consumer_pop. r[impl region.ack]
  */
 RAPAHUB_API_CHECKED int rapahub_consumer_peek(struct rapahub_consumer *consumer,
                                               struct rapahub_message *list, size_t max,

@@ -63,7 +63,14 @@ static void options_that_cannot_be_are_refused(void **state)
     const struct rapahub_region_options wrong[] = {
         {.kind = 0},
         {.kind = 4},
-        {.kind = 1, .consumers = 1}, /* options of FANOUT alone */
+        {.kind = 7},
+        {.kind = 9},
+        {.kind = 2, .producers = 1}, /* of FANIN alone */
+        {.kind = 3, .producers = 1},
+        {.kind = 8, .producers = 256},
+        {.kind = 8, .consumers = 1},
+        {.kind = 8, .producers = 255, .cells = 1 << 19}, /* 4 GiB */
+        {.kind = 1, .consumers = 1},                     /* options of FANOUT alone */
         {.kind = 2, .credit_max = 1},
         {.kind = 2, .mode = 1},
         {.kind = 1, .credit = 1},
@@ -181,6 +188,64 @@ static void parts_of_a_fan_out_that_overlap_or_lie_outside_are_refused(void **st
     assert_false(hub_region_shape_holds(&bad));
 }
 
+/* r[verify region.fanin] */
+static void a_fan_in_has_a_ring_for_each_producer(void **state)
+{
+    struct rapahub_region_options options = {
+        .kind = RAPAHUB_REGION_FANIN, .cells = 4, .producers = 3};
+    struct hub_region_shape shape;
+
+    (void)state;
+    assert_int_equal(hub_region_shape_make(&options, true, &shape), 0);
+    assert_true(hub_region_shape_holds(&shape));
+    assert_int_equal(shape.producers, 3);
+    assert_int_equal(shape.caps_optional, 4);
+    assert_int_equal(shape.layout_bytes, 256 + 256 + 3 * (512 + 4 * 64));
+    assert_false(hub_region_shape_claims(&shape));
+    options.profile = RAPAHUB_REGION_HARDENED;
+    assert_int_equal(hub_region_shape_make(&options, false, &shape), 0);
+    assert_int_equal(shape.caps_required, 1 | 2 | 4 | 64);
+    assert_int_equal(shape.lease_count, 64);
+    options.producers = 255;
+    assert_int_equal(hub_region_shape_make(&options, false, &shape), 0);
+    assert_int_equal(shape.lease_count, 256);
+    assert_true(hub_region_shape_holds(&shape));
+    options.producers = 0;
+    assert_int_equal(hub_region_shape_make(&options, false, &shape), 0);
+    assert_int_equal(shape.producers, 1);
+}
+
+/* r[verify region.geometry] */
+static void parts_of_a_fan_in_that_overlap_or_lie_outside_are_refused(void **state)
+{
+    const struct rapahub_region_options options = {
+        .kind = RAPAHUB_REGION_FANIN, .cells = 4, .producers = 3};
+    struct hub_region_shape good, bad;
+
+    (void)state;
+    assert_int_equal(hub_region_shape_make(&options, true, &good), 0);
+    BAD(producers, 0);
+    BAD(producers, 4);
+    BAD(producers, UINT32_MAX);
+    BAD(kind, HUB_REGION_SPSC);
+    BAD(kind, HUB_REGION_FANOUT);
+    BAD(body_off, 128);
+    BAD(body_off, good.ring_off);
+    BAD(ring_off, good.body_off);
+    BAD(ring_off, good.ring_off + 128);
+    BAD(cells_off, good.cells_off + 64);
+    BAD(cell_count, 8);
+    bad = good; /* rings that lie inside, but are not aligned */
+    bad.layout_bytes += 128;
+    bad.ring_off += 64;
+    bad.cells_off += 64;
+    assert_false(hub_region_shape_holds(&bad));
+    bad = good; /* more rings than there may be, that would lie inside */
+    bad.producers = 256;
+    bad.layout_bytes += 253 * (512 + 4 * 64);
+    assert_false(hub_region_shape_holds(&bad));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,7 +254,9 @@ int main(void)
         cmocka_unit_test(options_that_cannot_be_are_refused),
         cmocka_unit_test(parts_that_overlap_or_lie_outside_are_refused),
         cmocka_unit_test(a_fan_out_has_a_queue_for_each_consumer),
-        cmocka_unit_test(parts_of_a_fan_out_that_overlap_or_lie_outside_are_refused)};
+        cmocka_unit_test(parts_of_a_fan_out_that_overlap_or_lie_outside_are_refused),
+        cmocka_unit_test(a_fan_in_has_a_ring_for_each_producer),
+        cmocka_unit_test(parts_of_a_fan_in_that_overlap_or_lie_outside_are_refused)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
