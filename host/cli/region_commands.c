@@ -9,9 +9,9 @@
     VALUE(SPAN, "wait", "DUR", "wait so long until no process takes part in it", .fallback = "0s")
 #define MAKE_OPTIONS                                                                              \
     VALUE(CHOICE, "kind", "K",                                                                    \
-          "one producer and one consumer, many producers and one consumer, or many of both; "     \
-          "required",                                                                             \
-          .choices = "spsc|mpsc|fanout"),                                                         \
+          "one producer and one consumer, many producers and one consumer, many of both, or "     \
+          "many producers, each with a ring, and one consumer; required",                         \
+          .choices = "spsc|mpsc|fanout|fanin"),                                                   \
         VALUE(CHOICE, "profile", "P",                                                             \
               "hardened: a death in the wrong moment costs a message, not "                       \
               "the region",                                                                       \
@@ -22,6 +22,7 @@
               .fallback = "1024"),                                                                \
         VALUE(COUNT, "leases", "N", "hardened: producers and consumers at once",                  \
               .fallback = "64"),                                                                  \
+        VALUE(COUNT, "producers", "N", "fanin: producers, each with a ring; 1 to 255"),           \
         VALUE(COUNT, "consumers", "N", "fanout: consumers, each with a queue; 1 to 64"),          \
         VALUE(CHOICE, "mode", "M", "fanout: a message is for all consumers, or for one of them",  \
               .choices = "broadcast|work", .fallback = "broadcast"),                              \
@@ -45,11 +46,14 @@ static const struct cli_option rm_options[] = {WAIT_OPTION, END};
 static const struct cli_option look_options[] = {FOREIGN_OPTION, END};
 
 static const struct cli_option publish_options[] = {
+    VALUE(TEXT, "index", "I", "fanin: which producer, from 0 on; the first that is free"),
     VALUE(CHOICE, "on-full", "P", "where the region is full", .choices = "block|drop|fail",
           .fallback = "block"),
     VALUE(CHOICE, "long", "P", "a line that is longer than a message may be",
           .choices = "refuse|cut|split", .fallback = "refuse"),
-    ZERO_OPTION, FOREIGN_OPTION, END};
+    ZERO_OPTION,
+    FOREIGN_OPTION,
+    END};
 
 static const struct cli_option route_options[] = {
     FLAG("standby", "wait until the router that there is dies or ends"), FOREIGN_OPTION, END};
@@ -62,7 +66,7 @@ static const struct cli_option tail_options[] = {
           "when a message is taken out: before it is written (at most once), or after it (at least "
           "once)",
           .choices = "before|after", .fallback = "before"),
-    FLAG("position", "each message after its position and a space"),
+    FLAG("position", "each message after its position and a space; fanin: PRODUCER:POSITION"),
     ZERO_OPTION,
     FOREIGN_OPTION,
     END};
@@ -72,11 +76,13 @@ static const struct cli_option stat_options[] = {
     FOREIGN_OPTION, END};
 
 #define FIGURES "tail, head, depth, cells, poisoned, reaped"
-#define QUEUES \
-    "queues[{consumer, subscribed, detached, held, depth, credit_max, delivered, dropped}]"
+#define QUEUES                                                                                \
+    "queues[{consumer, subscribed, detached, held, depth, credit_max, delivered, dropped}], " \
+    "rings[{producer, held, depth, head, tail}]"
 #define REPORT                                                                                \
     "name, path, verdict, code, class, detail, kind, profile, caps_required, caps_optional, " \
-    "generation, id, init_pid, bytes, cell_bytes, producer, consumer, router, mode, credit, " \
+    "generation, id, init_pid, bytes, cell_bytes, producer, consumer, producers, router, "    \
+    "mode, credit, "                                                                          \
     "routed, dropped, stuck, " FIGURES
 
 const struct cli_command cli_region_commands[] = {
@@ -126,7 +132,7 @@ const struct cli_command cli_region_commands[] = {
              "error. With -o json an object for each message.",
      .example = "rapahub region tail jobs -f --ack after | while read -r line; do echo $line; done",
      .schema = "rapahub.region.tail/1",
-     .members = "position, skipped, size, message",
+     .members = "position, skipped, size, message, producer",
      .options = tail_options,
      .operand = CLI_OPERAND_REGION,
      .operands_min = 1,

@@ -23,7 +23,7 @@ int cli_region_rm(struct cli *cli);
 int cli_region_stat(struct cli *cli);
 int cli_region_tail(struct cli *cli);
 
-/* Reads the number of a consumer, from 0 on. RAPAHUB_ECONFIG. */
-int cli_region_fanout_index(const char *text, uint32_t *out);
+/* Reads the number of a consumer or producer, from 0 on. RAPAHUB_ECONFIG: `whose` it would be. */
+int cli_region_fanout_index(const char *text, const char *whose, uint32_t *out);
 
 #endif

@@ -33,12 +33,12 @@ static uint32_t number(const struct cli *cli, const char *option)
 static int read_options(struct cli *cli, struct rapahub_region_options *out)
 {
     static const enum rapahub_region_kind kinds[] = {RAPAHUB_REGION_SPSC, RAPAHUB_REGION_MPSC,
-                                                     RAPAHUB_REGION_FANOUT};
+                                                     RAPAHUB_REGION_FANOUT, RAPAHUB_REGION_FANIN};
     const struct cli_arguments *arguments = &cli->arguments;
 
     if (!cli_arguments_text(arguments, "kind")) {
         cli_failure_hint(cli, "rapahub help %s", cli->command->name);
-        return rapahub_fail(RAPAHUB_ECONFIG, "", "--kind is missing: spsc, mpsc or fanout");
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "--kind is missing: spsc, mpsc, fanout or fanin");
     }
     *out = (struct rapahub_region_options){
         .kind = kinds[cli_arguments_choice(arguments, "kind")],
@@ -47,6 +47,7 @@ static int read_options(struct cli *cli, struct rapahub_region_options *out)
         .cells = number(cli, "cells"),
         .cell_bytes = number(cli, "cell-bytes"),
         .leases = number(cli, "leases"),
+        .producers = number(cli, "producers"),
         .consumers = number(cli, "consumers"),
         .mode = (enum rapahub_region_mode)cli_arguments_choice(arguments, "mode"),
         .credit = (enum rapahub_region_credit)cli_arguments_choice(arguments, "credit"),

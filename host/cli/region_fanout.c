@@ -87,13 +87,13 @@ int cli_region_fanout_route(struct cli *cli)
     return r == RAPAHUB_EINTR ? 0 : r;
 }
 
-int cli_region_fanout_index(const char *text, uint32_t *out)
+int cli_region_fanout_index(const char *text, const char *whose, uint32_t *out)
 {
     char *end;
     unsigned long index = strtoul(text, &end, 10);
 
     if (*text < '0' || *text > '9' || *end != '\0' || index > UINT32_MAX - 1)
-        return rapahub_fail(RAPAHUB_ECONFIG, "", "'%s' is no number of a consumer", text);
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "'%s' is no number of a %s", text, whose);
     *out = (uint32_t)index;
     return 0;
 }
@@ -105,7 +105,7 @@ static int set_detached(struct cli *cli, bool detached)
     int r;
 
     cli_failure_about(cli, "%s", cli->arguments.operands[0]);
-    r = cli_region_fanout_index(cli->arguments.operands[1], &index);
+    r = cli_region_fanout_index(cli->arguments.operands[1], "consumer", &index);
     if (r == 0)
         r = open_region(cli, 0, &region);
     if (r == 0)

@@ -57,6 +57,33 @@ static int show_queue(void *user, const struct rapahub_region_queue *queue)
     return 0;
 }
 
+static int show_ring(void *user, const struct rapahub_region_queue *ring)
+{
+    struct looking *looking = user;
+
+    if (cli_json_wanted(looking->cli))
+        cli_region_report_write_ring(&looking->json, ring);
+    else
+        printf("producer %-3" PRIu32 " %s, %" PRIu64 " of %" PRIu32
+               " messages, from position %" PRIu64 " to %" PRIu64 "\n",
+               ring->index, ring->held ? "held" : "free", ring->tail - ring->head, ring->credit_max,
+               ring->head, ring->tail);
+    return 0;
+}
+
+static void print_messages(const struct rapahub_region_report *report)
+{
+    uint64_t depth = report->tail - report->head;
+
+    if (report->producers > 0)
+        printf("messages     %" PRIu64 ", in %" PRIu32 " rings: %" PRIu64 " published, %" PRIu64
+               " taken\n",
+               depth, report->producers, report->tail, report->head);
+    else
+        printf("messages     %" PRIu64 ", from position %" PRIu64 " to %" PRIu64 "\n", depth,
+               report->head, report->tail);
+}
+
 static void print_text(const struct rapahub_region_report *report)
 {
     printf("path         %s\n", report->path);
@@ -69,8 +96,7 @@ static void print_text(const struct rapahub_region_report *report)
            report->caps_optional);
     printf("size         %s, %" PRIu32 " cells of %" PRIu32 " bytes\n", SIZE_TEXT(report->bytes),
            report->cells, report->cell_bytes);
-    printf("messages     %" PRIu64 ", from position %" PRIu64 " to %" PRIu64 "\n",
-           report->tail - report->head, report->head, report->tail);
+    print_messages(report);
     printf("roles        producer %s, consumer %s\n", report->producer ? "held" : "free",
            report->consumer ? "held" : "free");
 }
@@ -110,7 +136,8 @@ static int print_all(const struct cli *cli, const char *name,
     if (report->verdict == 0)
         r = rapahub_region_leases(name, foreign, show_participant, &looking);
     if (report->verdict == 0 && r == 0)
-        r = rapahub_region_queues(name, foreign, show_queue, &looking);
+        r = rapahub_region_queues(name, foreign, report->producers > 0 ? show_ring : show_queue,
+                                  &looking);
     printf("action: %s\n", report->action);
     return r;
 }
@@ -135,8 +162,12 @@ static int write_json(const struct cli *cli, const char *name,
         r = rapahub_region_leases(name, foreign, show_participant, &looking);
     cli_json_close(json);
     cli_json_open(json, "queues", CLI_JSON_LIST);
-    if (report->verdict == 0 && r == 0)
+    if (report->verdict == 0 && r == 0 && report->consumers > 0)
         r = rapahub_region_queues(name, foreign, show_queue, &looking);
+    cli_json_close(json);
+    cli_json_open(json, "rings", CLI_JSON_LIST);
+    if (report->verdict == 0 && r == 0 && report->producers > 0)
+        r = rapahub_region_queues(name, foreign, show_ring, &looking);
     cli_json_close(json);
     cli_json_put(json, MEMBER("action", (const char *)report->action));
     end = cli_json_end(json);

@@ -17,9 +17,10 @@ static void add_row(struct cli_listing *listing, const char *name,
     cli_table_add(
         &listing->table,
         (const char *[]){name, cli_region_report_kind(report), cli_region_report_profile(report),
-                         COUNT_TEXT(report->tail - report->head), COUNT_TEXT(report->cells),
-                         report->producer ? "yes" : "-", report->consumer ? "yes" : "-",
-                         SIZE_TEXT(report->bytes), cli_region_report_verdict(report), NULL});
+                         COUNT_TEXT(report->tail - report->head),
+                         COUNT_TEXT(cli_region_report_room(report)), report->producer ? "yes" : "-",
+                         report->consumer ? "yes" : "-", SIZE_TEXT(report->bytes),
+                         cli_region_report_verdict(report), NULL});
 }
 
 /* A region that is removed meanwhile is no longer to be listed. */

@@ -152,11 +152,15 @@ static int open_all(struct cli *cli, struct publishing *p, struct rapahub_region
     const struct cli_arguments *arguments = &cli->arguments;
     const struct rapahub_region_open_options options = {
         .foreign = cli_arguments_flag(arguments, "foreign")};
-    const struct rapahub_producer_options producer = {
-        .on_full = policies[cli_arguments_choice(arguments, "on-full")]};
+    const char *index = cli_arguments_text(arguments, "index");
+    struct rapahub_producer_options producer = {
+        .on_full = policies[cli_arguments_choice(arguments, "on-full")],
+        .index = RAPAHUB_PRODUCER_ANY};
     struct rapahub_region_report report;
-    int r = cli_interrupt_open(&p->interrupt);
+    int r = index ? cli_region_fanout_index(index, "producer", &producer.index) : 0;
 
+    if (r == 0)
+        r = cli_interrupt_open(&p->interrupt);
     if (r == 0)
         r = rapahub_region_open(arguments->operands[0], &options, region);
     if (r == 0)

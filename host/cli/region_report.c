@@ -5,9 +5,18 @@
 
 const char *cli_region_report_kind(const struct rapahub_region_report *report)
 {
-    static const char *const words[] = {"-", "spsc", "mpsc", "fanout"};
-
-    return words[(unsigned)report->kind < sizeof words / sizeof *words ? report->kind : 0];
+    switch (report->kind) {
+    case RAPAHUB_REGION_SPSC:
+        return "spsc";
+    case RAPAHUB_REGION_MPSC:
+        return "mpsc";
+    case RAPAHUB_REGION_FANOUT:
+        return "fanout";
+    case RAPAHUB_REGION_FANIN:
+        return "fanin";
+    default:
+        return "-";
+    }
 }
 
 const char *cli_region_report_profile(const struct rapahub_region_report *report)
@@ -45,6 +54,18 @@ void cli_region_report_write_queue(struct cli_json *json, const struct rapahub_r
                     MEMBER("dropped", queue->dropped));
 }
 
+void cli_region_report_write_ring(struct cli_json *json, const struct rapahub_region_queue *ring)
+{
+    cli_json_object(json, NULL, MEMBER("producer", ring->index), MEMBER("held", ring->held),
+                    MEMBER("depth", ring->tail - ring->head), MEMBER("head", ring->head),
+                    MEMBER("tail", ring->tail));
+}
+
+uint64_t cli_region_report_room(const struct rapahub_region_report *report)
+{
+    return (uint64_t)report->cells * (report->producers > 0 ? report->producers : 1);
+}
+
 const char *cli_region_report_detail(const struct rapahub_region_report *report)
 {
     static const char *const words[] = {"none", "busy, alive", "busy, dead", "retired"};
@@ -80,20 +101,21 @@ static void write_figures(struct cli_json *json, const struct rapahub_region_rep
 void cli_region_report_write(struct cli_json *json, const char *name,
                              const struct rapahub_region_report *report)
 {
-    cli_json_put(
-        json, MEMBER("name", name), MEMBER("path", report->path),
-        MEMBER("verdict", cli_region_report_verdict(report)), MEMBER("code", report->verdict),
-        MEMBER("class", cli_region_report_class(report)),
-        MEMBER("detail", cli_region_report_detail(report)),
-        MEMBER("kind", cli_region_report_kind(report)),
-        MEMBER("profile", cli_region_report_profile(report)),
-        MEMBER("caps_required", report->caps_required),
-        MEMBER("caps_optional", report->caps_optional), MEMBER("generation", report->generation),
-        MEMBER("id", report->id), MEMBER("init_pid", report->init_pid),
-        MEMBER("bytes", report->bytes), MEMBER("cell_bytes", report->cell_bytes),
-        MEMBER("producer", report->producer), MEMBER("consumer", report->consumer),
-        MEMBER("router", report->router), MEMBER("mode", cli_region_report_mode(report)),
-        MEMBER("credit", cli_region_report_credit(report)), MEMBER("routed", report->routed),
-        MEMBER("dropped", report->dropped), MEMBER("stuck", report->stuck));
+    cli_json_put(json, MEMBER("name", name), MEMBER("path", report->path),
+                 MEMBER("verdict", cli_region_report_verdict(report)),
+                 MEMBER("code", report->verdict), MEMBER("class", cli_region_report_class(report)),
+                 MEMBER("detail", cli_region_report_detail(report)),
+                 MEMBER("kind", cli_region_report_kind(report)),
+                 MEMBER("profile", cli_region_report_profile(report)),
+                 MEMBER("caps_required", report->caps_required),
+                 MEMBER("caps_optional", report->caps_optional),
+                 MEMBER("generation", report->generation), MEMBER("id", report->id),
+                 MEMBER("init_pid", report->init_pid), MEMBER("bytes", report->bytes),
+                 MEMBER("cell_bytes", report->cell_bytes), MEMBER("producer", report->producer),
+                 MEMBER("consumer", report->consumer), MEMBER("producers", report->producers),
+                 MEMBER("router", report->router), MEMBER("mode", cli_region_report_mode(report)),
+                 MEMBER("credit", cli_region_report_credit(report)),
+                 MEMBER("routed", report->routed), MEMBER("dropped", report->dropped),
+                 MEMBER("stuck", report->stuck));
     write_figures(json, report);
 }

@@ -24,6 +24,12 @@ bool cli_region_report_is_problem(const struct rapahub_region_report *report);
 /* Adds an object for the queue of a consumer. */
 void cli_region_report_write_queue(struct cli_json *json, const struct rapahub_region_queue *queue);
 
+/* Adds an object for the ring of a producer. */
+void cli_region_report_write_ring(struct cli_json *json, const struct rapahub_region_queue *ring);
+
+/* Returns how many messages the region holds, over all its rings. */
+uint64_t cli_region_report_room(const struct rapahub_region_report *report);
+
 /* Adds the members of a report to the open object. */
 void cli_region_report_write(struct cli_json *json, const char *name,
                              const struct rapahub_region_report *report);

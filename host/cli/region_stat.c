@@ -10,6 +10,7 @@
 #include "host/cli/command/failure.h"
 #include "host/cli/command/interrupt.h"
 #include "host/cli/region_commands.h"
+#include "host/cli/region_report.h"
 #include "host/cli/text/json.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -56,10 +57,10 @@ static int show(const struct cli *cli, const struct sample *before, const struct
             MEMBER("poisoned", report->poisoned), MEMBER("reaped", report->reaped),
             MEMBER("routed", report->routed), MEMBER("dropped", report->dropped),
             MEMBER("published_per_s", published), MEMBER("taken_per_s", taken));
-    printf("tail %" PRIu64 "  head %" PRIu64 "  depth %" PRIu64 " of %" PRIu32 "  poisoned %" PRIu64
+    printf("tail %" PRIu64 "  head %" PRIu64 "  depth %" PRIu64 " of %" PRIu64 "  poisoned %" PRIu64
            "  reaped %" PRIu64,
-           report->tail, report->head, report->tail - report->head, report->cells, report->poisoned,
-           report->reaped);
+           report->tail, report->head, report->tail - report->head, cli_region_report_room(report),
+           report->poisoned, report->reaped);
     if (report->consumers > 0)
         printf("  routed %" PRIu64 "  dropped %" PRIu64, report->routed, report->dropped);
     if (before)

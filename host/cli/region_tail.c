@@ -23,6 +23,7 @@ struct tailing {
     const struct cli *cli;
     struct rapahub_consumer *consumer;
     bool follow, after, position;
+    bool fanin;    /* positions are those of a producer */
     char end;      /* the byte after each message */
     uint64_t left; /* messages until the end; UINT64_MAX: no end */
     int interrupt;
@@ -33,6 +34,11 @@ static int write_json(const struct tailing *tailing, const struct rapahub_messag
 {
     const struct rapahub_string text = {message->data, message->size};
 
+    if (tailing->fanin)
+        return cli_json_print(stdout, tailing->cli->command->schema,
+                              MEMBER("position", message->position),
+                              MEMBER("skipped", message->skipped), MEMBER("size", message->size),
+                              MEMBER("message", text), MEMBER("producer", message->producer - 1));
     return cli_json_print(stdout, tailing->cli->command->schema,
                           MEMBER("position", message->position),
                           MEMBER("skipped", message->skipped), MEMBER("size", message->size),
@@ -48,6 +54,8 @@ static int write_line(const struct tailing *tailing, const struct rapahub_messag
                          message->skipped, message->position);
     if (cli_json_wanted(tailing->cli))
         return write_json(tailing, message);
+    if (tailing->position && tailing->fanin)
+        printf("%" PRIu32 ":", message->producer - 1);
     if (tailing->position)
         printf("%" PRIu64 " ", message->position);
     if (message->size > 0)
@@ -126,7 +134,7 @@ static int read_consumer(const struct cli *cli, struct rapahub_consumer_options 
     const char *text = cli_arguments_text(&cli->arguments, "consumer");
 
     *out = (struct rapahub_consumer_options){.index = RAPAHUB_CONSUMER_ANY};
-    return text ? cli_region_fanout_index(text, &out->index) : 0;
+    return text ? cli_region_fanout_index(text, "consumer", &out->index) : 0;
 }
 
 static int open_all(struct cli *cli, struct tailing *tailing, struct rapahub_region **region)
@@ -134,6 +142,7 @@ static int open_all(struct cli *cli, struct tailing *tailing, struct rapahub_reg
     const struct rapahub_region_open_options options = {
         .foreign = cli_arguments_flag(&cli->arguments, "foreign")};
     struct rapahub_consumer_options consumer;
+    struct rapahub_region_report report;
     int r = read_consumer(cli, &consumer);
 
     if (r == 0)
@@ -143,6 +152,10 @@ static int open_all(struct cli *cli, struct tailing *tailing, struct rapahub_reg
         r = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a message");
     if (r == 0)
         r = rapahub_region_open(cli->arguments.operands[0], &options, region);
+    if (r == 0)
+        r = rapahub_region_inspect(cli->arguments.operands[0], options.foreign, &report);
+    if (r == 0)
+        tailing->fanin = report.kind == RAPAHUB_REGION_FANIN;
     return r == 0 ? rapahub_consumer_open(*region, &consumer, &tailing->consumer) : r;
 }
 

@@ -330,6 +330,57 @@ static void a_fan_out_is_run_from_the_shell(void **state)
     assert_int_equal(rapahub("rm", "", text, sizeof text), 0);
 }
 
+/* Each producer has a ring of its own, so a full one is in the way of no other. */
+static void a_fan_in_is_run_from_the_shell(void **state)
+{
+    const char *const create[] = {PROCESS_RAPAHUB, "region", "create",          name,
+                                  "--kind",        "fanin",  "--producers",     "2",
+                                  "--cells",       "2",      "--cell-bytes=64", NULL};
+    const char *const first[] = {PROCESS_RAPAHUB, "region",         "publish", name,
+                                 "--index=0",     "--on-full=drop", NULL};
+    const struct process_options options = {.argv = first, .input = "one\ntwo\nthree\n"};
+    struct rapahub_region *region;
+    struct rapahub_producer *producer;
+    struct process_result result;
+    char text[8192];
+
+    (void)state;
+    snprintf(name, sizeof name, "integration-%d", getpid());
+    assert_int_equal(process_run_argv(create, &result), 0);
+    assert_int_equal(result.status, 0);
+    process_result_fini(&result);
+    assert_int_equal(process_run(&options, &result), 0);
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.err, "1 messages were dropped"));
+    process_result_fini(&result);
+    assert_int_equal(region_command("inspect", NULL, text, sizeof text), 11);
+    assert_non_null(strstr(text, "messages     2, in 2 rings: 2 published, 0 taken"));
+    assert_non_null(strstr(text, "producer 0   free, 2 of 2 messages, from position 0 to 2"));
+    assert_non_null(
+        strstr(text, "action: the ring of producer 0 is full: start the consumer again"));
+    assert_int_equal(region_command("stat", NULL, text, sizeof text), 0);
+    assert_non_null(strstr(text, "depth 2 of 4"));
+    assert_int_equal(region_command("publish", "--index=2", text, sizeof text), 2);
+    assert_non_null(strstr(text, "no producer 2: it has 2"));
+    assert_int_equal(region_command("publish", "--index=x", text, sizeof text), 2);
+    assert_done(rapahub_region_open(name, NULL, &region));
+    assert_done(rapahub_producer_open(region, NULL, &producer)); /* the first one is held now */
+    assert_int_equal(region_command("publish", "--index=0", text, sizeof text), 6);
+    assert_int_equal(rapahub("publish", "four\n", NULL, 0), 0);
+    assert_int_equal(region_command("tail", "--position", text, sizeof text), 0);
+    assert_string_equal(text, "0:0 one\n0:1 two\n1:0 four\n");
+    assert_int_equal(rapahub("publish", "five\n", NULL, 0), 0);
+    assert_int_equal(region_command("tail", "--output=json", text, sizeof text), 0);
+    assert_non_null(strstr(text, "\"position\": 1"));
+    assert_non_null(strstr(text, "\"producer\": 1"));
+    assert_int_equal(region_command("inspect", "--output=json", text, sizeof text), 0);
+    assert_non_null(strstr(text, "\"rings\": [{\"producer\": 0, \"held\": true, \"depth\": 0"));
+    assert_int_equal(region_command("route", NULL, text, sizeof text), 8);
+    rapahub_producer_close(producer);
+    assert_done(rapahub_region_close(region));
+    assert_int_equal(rapahub("rm", "", text, sizeof text), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,7 +389,8 @@ int main(void)
         cmocka_unit_test(each_fault_of_a_file_has_its_action),
         cmocka_unit_test(a_follower_ends_with_a_signal_and_leaves_the_rest),
         cmocka_unit_test(workers_and_a_router_that_are_killed_lose_no_job),
-        cmocka_unit_test(a_fan_out_is_run_from_the_shell)};
+        cmocka_unit_test(a_fan_out_is_run_from_the_shell),
+        cmocka_unit_test(a_fan_in_is_run_from_the_shell)};
 
     return process_possible() ? cmocka_run_group_tests(tests, NULL, NULL) : PROCESS_SKIPPED;
 }
