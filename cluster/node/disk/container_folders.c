@@ -44,15 +44,31 @@ static struct place place_of(uint64_t pool, uint32_t container)
     return place;
 }
 
-int cluster_container_folders_make(const struct cluster_files_folder *pools, uint64_t pool,
+/* Opens a folder in `pools`, made if it is not there. One that is known to be durable is opened as it
+ * is, unless somebody has removed it. */
+static int open_durable(const struct cluster_files_folder *pools, const char *name, bool known,
+                        struct cluster_files_folder *out)
+{
+    if (known) {
+        int r = cluster_files_open_folder(pools->files, pools, name, false, out);
+
+        if (r != -ENOENT)
+            return r;
+        rapahub_clear_error();
+    }
+    return cluster_files_open_folder(pools->files, pools, name, true, out);
+}
+
+int cluster_container_folders_make(struct cluster_container_folders *folders, uint64_t pool,
                                    uint32_t container)
 {
     struct place place = place_of(pool, container);
     struct cluster_files_folder of_pool = {0}, made = {0};
-    int r = cluster_files_open_folder(pools->files, pools, place.pool, true, &of_pool);
+    int r = open_durable(folders->pools, place.pool, folders->pool == pool, &of_pool);
 
+    folders->pool = r == 0 ? pool : 0;
     if (r == 0)
-        r = cluster_files_open_folder(pools->files, &of_pool, place.container, true, &made);
+        r = cluster_files_open_folder(of_pool.files, &of_pool, place.container, true, &made);
     cluster_files_close_folder(&made);
     cluster_files_close_folder(&of_pool);
     return r;
@@ -79,9 +95,10 @@ static int move_aside(const struct cluster_files_folder *of_pool,
 }
 
 /* r[impl cluster.folders.aside] */
-int cluster_container_folders_put_aside(const struct cluster_files_folder *pools, uint64_t pool,
+int cluster_container_folders_put_aside(struct cluster_container_folders *folders, uint64_t pool,
                                         uint32_t container, uint64_t wall_s)
 {
+    const struct cluster_files_folder *pools = folders->pools;
     struct place place = place_of(pool, container);
     struct cluster_files_folder of_pool = {0}, aside = {0};
     int r;
@@ -90,7 +107,8 @@ int cluster_container_folders_put_aside(const struct cluster_files_folder *pools
         return 0;
     r = cluster_files_open_folder(pools->files, pools, place.pool, false, &of_pool);
     if (r == 0)
-        r = cluster_files_open_folder(pools->files, pools, ASIDE, true, &aside);
+        r = open_durable(pools, ASIDE, folders->aside, &aside);
+    folders->aside = aside.path != NULL;
     if (r == 0)
         r = move_aside(&of_pool, &aside, &place, wall_s);
     cluster_files_close_folder(&aside);

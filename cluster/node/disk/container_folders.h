@@ -22,14 +22,22 @@
 void cluster_container_folders_path(uint64_t pool, uint32_t container,
                                     char to[CLUSTER_CONTAINER_FOLDERS_PATH]);
 
-/* Makes the folder of a container, mode 0700, if it is not there. Its name is durable. `pools`: the
- * folder of that name, on the system's files. */
-int cluster_container_folders_make(const struct cluster_files_folder *pools, uint64_t pool,
+/* The folder `pools`, on the system's files, and which names in it are durable, so that a thousand
+ * containers of a pool do not sync it two thousand times. `pools` is the caller's, and lives longer;
+ * all else is zeroed at first. */
+struct cluster_container_folders {
+    const struct cluster_files_folder *pools;
+    uint64_t pool; /* whose name is durable; 0: none is known */
+    bool aside;    /* so is that of the folder of those that were put aside */
+};
+
+/* Makes the folder of a container, mode 0700, if it is not there. Its name is durable. */
+int cluster_container_folders_make(struct cluster_container_folders *folders, uint64_t pool,
                                    uint32_t container);
 
 /* Puts it aside, durably, to be removed a day after `wall_s`, in seconds since 1970. Nothing is
  * done where there is none. */
-int cluster_container_folders_put_aside(const struct cluster_files_folder *pools, uint64_t pool,
+int cluster_container_folders_put_aside(struct cluster_container_folders *folders, uint64_t pool,
                                         uint32_t container, uint64_t wall_s);
 
 /* Removes at most `most` names of folders that were put aside a day before `wall_s`, and empty

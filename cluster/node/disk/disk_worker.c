@@ -26,6 +26,7 @@ int cluster_disk_worker_begin(struct cluster_disk_worker *worker,
     worker->folder = options->folder;
     worker->wall_s = options->wall_s ? options->wall_s : wall_s;
     worker->sweep_ns = 0;
+    worker->folders = (struct cluster_container_folders){.pools = &options->folder->pools};
     worker->seen = options->folder->store.revision;
     hub_list_init(&worker->others);
     cluster_disk_copies_begin(&worker->copies, &options->folder->copies);
@@ -138,8 +139,6 @@ static int write_certificate(struct cluster_disk_worker *worker, const struct cl
 static int run_job(struct cluster_disk_worker *worker, struct cluster_disk_job *job,
                    uint64_t now_ns)
 {
-    const struct cluster_files_folder *pools = &worker->folder->pools;
-
     switch (job->kind) {
     case CLUSTER_DISK_SEEN:
         return note_seen(worker, job->revision);
@@ -150,10 +149,10 @@ static int run_job(struct cluster_disk_worker *worker, struct cluster_disk_job *
     case CLUSTER_DISK_COPY_REMOVE:
         return cluster_disk_copies_remove(&worker->copies, job);
     case CLUSTER_DISK_FOLDER_MAKE:
-        return cluster_container_folders_make(pools, job->of.pool, job->of.container);
+        return cluster_container_folders_make(&worker->folders, job->of.pool, job->of.container);
     case CLUSTER_DISK_FOLDER_ASIDE:
-        return cluster_container_folders_put_aside(pools, job->of.pool, job->of.container,
-                                                   worker->wall_s());
+        return cluster_container_folders_put_aside(&worker->folders, job->of.pool,
+                                                   job->of.container, worker->wall_s());
     case CLUSTER_DISK_CERTIFICATE:
         return write_certificate(worker, job);
     case CLUSTER_DISK_BLOB_PART:

@@ -6,6 +6,7 @@
 #ifndef CLUSTER_NODE_DISK_DISK_WORKER_H
 #define CLUSTER_NODE_DISK_DISK_WORKER_H
 
+#include "cluster/node/disk/container_folders.h"
 #include "cluster/node/disk/data_folder.h"
 #include "cluster/node/disk/disk_blobs.h"
 #include "cluster/node/disk/disk_copies.h"
@@ -25,6 +26,7 @@ struct cluster_disk_worker {
     struct cluster_disk_copies_open copies;
     struct cluster_disk_blobs blobs;
     struct cluster_guest_records guests;
+    struct cluster_container_folders folders;
     uint64_t seen;          /* highest revision of the metastore that is noted */
     struct hub_list others; /* requests that are not of the log, in their order */
     uint64_t sweep_ns;      /* when the folders that were put aside are looked at again */

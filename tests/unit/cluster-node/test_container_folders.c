@@ -21,6 +21,7 @@
 struct stage {
     struct folder_stage folder;
     struct cluster_files_folder pools;
+    struct cluster_container_folders folders;
 };
 
 static int begin(void **state)
@@ -31,6 +32,7 @@ static int begin(void **state)
     assert_int_equal(cluster_files_open_folder(&cluster_files_system, NULL, stage->folder.path,
                                                true, &stage->pools),
                      0);
+    stage->folders.pools = &stage->pools;
     *state = stage;
     return 0;
 }
@@ -55,12 +57,12 @@ static void path_of(struct stage *stage, uint32_t container, const char *name, c
 
 static void make(struct stage *stage, uint32_t container)
 {
-    assert_int_equal(cluster_container_folders_make(&stage->pools, POOL, container), 0);
+    assert_int_equal(cluster_container_folders_make(&stage->folders, POOL, container), 0);
 }
 
 static void put_aside(struct stage *stage, uint32_t container, uint64_t wall_s)
 {
-    assert_int_equal(cluster_container_folders_put_aside(&stage->pools, POOL, container, wall_s),
+    assert_int_equal(cluster_container_folders_put_aside(&stage->folders, POOL, container, wall_s),
                      0);
 }
 
@@ -210,6 +212,42 @@ static void a_sweep_is_done_in_parts(void **state)
     assert_int_equal(aside(stage), 0);
 }
 
+static unsigned syncs;
+
+static int count_sync(const struct cluster_files *files, int fd)
+{
+    (void)files;
+    syncs++;
+    return cluster_files_system.sync_folder(&cluster_files_system, fd);
+}
+
+/* The folder of all pools is synced for the first container of a pool, and for one that comes after
+ * its folder may have been removed. */
+static void a_name_that_is_durable_is_not_synced_again(void **state)
+{
+    struct stage *stage = *state;
+    struct cluster_files counted = cluster_files_system;
+    unsigned first, second;
+
+    counted.sync_folder = count_sync;
+    stage->pools.files = &counted;
+    syncs = 0;
+    make(stage, 1);
+    put_aside(stage, 1, NOW);
+    first = syncs;
+    make(stage, 2);
+    put_aside(stage, 2, NOW);
+    second = syncs - first;
+    assert_int_equal(first, 5);
+    assert_int_equal(second, 3);
+    sweep_all(stage, NOW);
+    assert_false(has_pool(stage));
+    syncs = 0;
+    make(stage, 3);
+    assert_int_equal(syncs, 2);
+    stage->pools.files = &cluster_files_system;
+}
+
 static void other_names_are_left(void **state)
 {
     struct stage *stage = *state;
@@ -240,7 +278,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_folder_is_made_and_put_aside), TEST(an_empty_folder_of_a_pool_is_removed),
         TEST(it_is_kept_for_a_day),           TEST(a_hostile_tree_is_removed_and_nothing_else),
-        TEST(a_sweep_is_done_in_parts),       TEST(other_names_are_left),
+        TEST(a_sweep_is_done_in_parts),       TEST(a_name_that_is_durable_is_not_synced_again),
+        TEST(other_names_are_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
