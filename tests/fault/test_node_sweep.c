@@ -160,7 +160,8 @@ static void sweep_all(enum node_sweep_process process)
             sweep_one(&node_operations[i], process);
 }
 
-/* r[verify cluster.operation.resume] r[verify cluster.warden.restart] r[verify cluster.store.keep] */
+/* r[verify cluster.operation.resume] r[verify cluster.warden.restart] r[verify cluster.store.keep]
+ */
 static void the_daemon_dies(void **state)
 {
     (void)state;

@@ -44,8 +44,8 @@ static struct place place_of(uint64_t pool, uint32_t container)
     return place;
 }
 
-/* Opens a folder in `pools`, made if it is not there. One that is known to be durable is opened as it
- * is, unless somebody has removed it. */
+/* Opens a folder in `pools`, made if it is not there. Where its name is known to be durable, and it
+ * is there, nothing is synced. */
 static int open_durable(const struct cluster_files_folder *pools, const char *name, bool known,
                         struct cluster_files_folder *out)
 {

@@ -23,12 +23,12 @@ void cluster_container_folders_path(uint64_t pool, uint32_t container,
                                     char to[CLUSTER_CONTAINER_FOLDERS_PATH]);
 
 /* The folder `pools`, on the system's files, and which names in it are durable, so that a thousand
- * containers of a pool do not sync it two thousand times. `pools` is the caller's, and lives longer;
- * all else is zeroed at first. */
+ * containers of a pool do not sync it two thousand times. `pools` is the caller's, and lives
+ * longer; all else is zeroed at first. */
 struct cluster_container_folders {
     const struct cluster_files_folder *pools;
-    uint64_t pool; /* whose name is durable; 0: none is known */
-    bool aside;    /* so is that of the folder of those that were put aside */
+    uint64_t pool; /* the name of its folder is durable; 0: no such pool is known */
+    bool aside;    /* the name of the folder of those that were put aside is durable */
 };
 
 /* Makes the folder of a container, mode 0700, if it is not there. Its name is durable. */
