@@ -271,9 +271,9 @@ static __attribute__((noinline, flatten)) int call_of_any_types(struct host_call
 
 /* ---- a raw call ---- */
 
-static bool take_raw(const struct host_caller *caller, size_t size, struct rapahub_bytes *result)
+static bool take_raw(struct host_caller *caller, size_t size, struct rapahub_bytes *result)
 {
-    return result && hub_raw_decode_response(caller->few.data, size, result);
+    return result && hub_raw_decode_response(host_caller_small(caller), size, result);
 }
 
 /* Goes on with a raw call that was not sent, or not just answered with such bytes. */
@@ -296,6 +296,7 @@ static __attribute__((noinline)) int go_on_answered(struct host_call *host,
     return go_on_raw(host, use, call, result, end);
 }
 
+/* The method's id is in the caller's order. */
 static inline int call_raw(struct host_call *host, struct host_caller *caller,
                            const struct rapahub_call *call, void *result, bool owner)
 {
@@ -308,7 +309,6 @@ static inline int call_raw(struct host_call *host, struct host_caller *caller,
         in->size > HUB_INLINE_SIZE - HUB_RAW_REQUEST)
         return go_on_raw(host, use, call, result, end);
     caller->order.timeout_ns = call->timeout_ns;
-    caller->order.method_id = host_cached_call_id(call);
     size = hub_direct_call_bytes(host_caller_life(caller)->connection.calls, in, &caller->order,
                                  owner, &end);
     if (size < 0)
@@ -332,14 +332,16 @@ static __attribute__((noinline, flatten)) int call_raw_inside(struct host_call *
 __attribute__((flatten)) int host_cached_call(struct host_call *host,
                                               const struct rapahub_call *call, void *result)
 {
+    uint64_t method_id = host_cached_call_id(call);
     struct host_route_use use;
 
-    if (host_cached_call_id(call) == 0 || call->query)
+    if (method_id == 0 || call->query)
         return -EAGAIN;
     if (call->loan || call->view || !host_cached_call_is_raw(call) ||
         !host_route_cache_enter_at_rest(host, call->target, &use))
         return call_of_any_types(host, call, result);
     host_corks_push(host);
+    use.caller->order.method_id = method_id;
     return judge(use.owner ? call_raw(host, use.caller, call, result, true)
                            : call_raw_inside(host, use, call, result));
 }

@@ -6,19 +6,19 @@
 
 #include "hub/base/futex.h"
 
-#define TURNS ((UINT64_C(1) << (32 - HUB_CALL_ID_SHIFT)) - 1) /* limit of turns in an id */
+#define TURN (UINT32_C(1) << HUB_CALL_ID_SHIFT) /* what an id grows by with each turn */
 
 /* Makes an id from the index of the entry, which no other call has, and a number of turns: a late
  * answer finds another id there. Never 0. r[impl call.request-id.uniqueness]
  * r[impl core.call.request-id] r[impl shm.id.request-scope] r[impl call.request-id.in-flight] */
 static uint32_t fresh_id(struct hub_calls *calls, uint32_t index) REQUIRES(*calls->lock)
 {
-    uint64_t turn = calls->sequence + 1;
+    uint32_t turn = calls->turn + TURN;
 
-    if (__builtin_expect((turn & TURNS) == 0, 0))
-        turn++;
-    calls->sequence = turn;
-    return (uint32_t)(turn << HUB_CALL_ID_SHIFT) | index;
+    if (__builtin_expect(turn == 0, 0))
+        turn = TURN;
+    calls->turn = turn;
+    return turn | index;
 }
 
 static uint32_t index_of(uint32_t id)

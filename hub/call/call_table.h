@@ -65,9 +65,9 @@ struct hub_calls {
     uint32_t *spare GUARDED_BY(lock); /* indices of free entries among them */
     uint32_t spare_count GUARDED_BY(lock);
     struct hub_call_entry *last GUARDED_BY(lock); /* entered last: the next call may have it */
-    uint64_t sequence GUARDED_BY(lock);           /* counts ids */
-    uint64_t opened GUARDED_BY(lock);             /* counts numbers */
-    int refusal GUARDED_BY(lock); /* 0, or the result of new calls; then there is no `last` */
+    uint32_t turn GUARDED_BY(lock);   /* of the last id: its bits above those of an index */
+    uint64_t opened GUARDED_BY(lock); /* counts numbers */
+    int refusal GUARDED_BY(lock);     /* 0, or the result of new calls; then there is no `last` */
     uint64_t next_deadline GUARDED_BY(lock);
     struct hub_list followers GUARDED_BY(lock);
     struct hub_list finished GUARDED_BY(lock); /* ended calls with `done` */

@@ -183,13 +183,14 @@ int hub_direct_call_bytes(struct hub_calls *calls, const struct rapahub_bytes *b
     const struct outgoing outgoing = {.bytes = bytes};
     struct hub_link *link = calls->link;
     struct hub_call_entry *entry;
+    uint64_t method_id = order->method_id;
     int size;
 
     if (!hub_direct_begin(link, false)) {
         *out = (struct hub_direct_end){HUB_DIRECT_REFUSED, 0};
         return -EAGAIN;
     }
-    entry = send(calls, order->method_id, &outgoing);
+    entry = send(calls, method_id, &outgoing);
     size = entry ? hub_direct_fetch(link, HUB_RESPONSE, entry->id, order->small) : -EAGAIN;
     if (size < 0) {
         *out = end_otherwise(calls, entry, order, size == -ENOMSG, looks_soon);
