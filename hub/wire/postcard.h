@@ -38,10 +38,15 @@ static inline size_t hub_postcard_put_at(uint8_t *to, uint64_t value)
  * the number of bytes, or 0 for a shorter or longer form. */
 static inline uint32_t hub_postcard_short_length(size_t length, uint32_t *word)
 {
-    uint32_t value = (uint32_t)length, more = value > 0x3fff;
+    /* twice the bits of the second byte are these bits in their place */
+    uint32_t value = (uint32_t)length, two = value + (value & 0x3f80) + 0x80;
 
-    *word = (value & 0x7f) | (value & 0x3f80) << 1 | (value & 0x1fc000) << 2 | more << 15 | 0x80;
-    return length - 0x80 < (UINT32_C(1) << 21) - 0x80 ? 2 + more : 0;
+    if (length - 0x4000 < (UINT32_C(1) << 21) - 0x4000) {
+        *word = two + 3 * (value & 0x1fc000) + 0x8000; /* and four times those of the third */
+        return 3;
+    }
+    *word = two;
+    return length - 0x80 < 0x4000 - 0x80 ? 2 : 0;
 }
 
 /* Writes a length and returns its size. Two or three bytes need few instructions, and all longer
@@ -86,10 +91,14 @@ static inline uint64_t hub_postcard_read_unsigned(struct hub_reader *reader, uns
  * shorter or longer. */
 static inline uint32_t hub_postcard_read_short(uint32_t bytes, uint32_t *out)
 {
-    uint32_t third = bytes >> 15 & 1;
+    uint32_t two = (bytes & 0x7f) | (bytes >> 1 & 0x3f80);
 
-    *out = (bytes & 0x7f) | (bytes >> 1 & 0x3f80) | ((bytes >> 2 & 0x1fc000) & -third);
-    return (bytes & 0x80) == 0 || (bytes & 0x808000) == 0x808000 ? 0 : 2 + third;
+    if ((bytes & 0x808080) == 0x8080) {
+        *out = two | (bytes >> 2 & 0x1fc000);
+        return 3;
+    }
+    *out = two;
+    return (bytes & 0x8080) == 0x80 ? 2 : 0;
 }
 
 /* The same for signed numbers, in zigzag form. */
