@@ -58,7 +58,7 @@ struct hub_slot_allocator {
     bool shared; /* several guests push onto one stack, so a stray ref cannot be attributed */
     bool quota;  /* no guest may have more than half of the slots lent from a class */
     struct hub_slot_allocator_class *of GUARDED_BY(lock);
-    uint32_t near GUARDED_BY(lock); /* the class of the last payload */
+    struct hub_slot_near near GUARDED_BY(lock); /* the class of the last payload */
     /* slots whose push failed because others interfered; retried */
     uint32_t deferred GUARDED_BY(lock);
     uint64_t stray_refs GUARDED_BY(lock);

@@ -48,7 +48,7 @@ struct hub_slot_cache {
     struct hub_slot_map map;
     uint32_t peer, guests_max;
     struct hub_slot_cache_class *of GUARDED_BY(lock);
-    uint32_t near GUARDED_BY(lock); /* the class of the last payload */
+    struct hub_slot_near near GUARDED_BY(lock); /* the class of the last payload */
     /* slots of the host whose push failed because others interfered */
     uint32_t deferred GUARDED_BY(lock);
     int file;                          /* the segment's file; it belongs to the caller */

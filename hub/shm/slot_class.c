@@ -86,6 +86,18 @@ uint32_t hub_slot_class_select(const struct hub_slot_map *map, size_t size)
     return smaller;
 }
 
+__attribute__((noinline)) uint32_t hub_slot_class_select_anew(const struct hub_slot_map *map,
+                                                              size_t size,
+                                                              struct hub_slot_near *near)
+{
+    uint32_t c = hub_slot_class_select(map, size);
+
+    *near = (struct hub_slot_near){.size_class = c,
+                                   .above = c > 0 ? map->sizes[c - 1] : 0,
+                                   .most = c < map->count ? map->sizes[c] : 0};
+    return c;
+}
+
 /* r[impl shm.varslot.freelist] r[impl shm.varslot.freeing] */
 bool hub_slot_class_push(struct hub_slot_meta *meta, struct hub_a64 *head, uint32_t ref)
 {

@@ -159,15 +159,22 @@ static inline struct hub_slot_held hub_slot_class_held_of(const struct hub_slot_
  * r[impl shm.varslot.selection] */
 uint32_t hub_slot_class_select(const struct hub_slot_map *map, size_t size);
 
+/* A class that was selected, and the sizes that it serves: more than `above` bytes, and at most
+ * `most`. All 0: none yet. */
+struct hub_slot_near {
+    uint32_t size_class, above, most;
+};
+
+/* Selects a class, and notes its sizes. */
+uint32_t hub_slot_class_select_anew(const struct hub_slot_map *map, size_t size,
+                                    struct hub_slot_near *near);
+
 /* The same, with *near as a cache: most payloads are of the class of the previous one. */
 static inline uint32_t hub_slot_class_select_near(const struct hub_slot_map *map, size_t size,
-                                                  uint32_t *near)
+                                                  struct hub_slot_near *near)
 {
-    uint32_t c = *near;
-
-    if (c >= map->count || size > map->sizes[c] || (c > 0 && size <= map->sizes[c - 1]))
-        c = *near = hub_slot_class_select(map, size);
-    return c;
+    return size > near->above && size <= near->most ? near->size_class
+                                                    : hub_slot_class_select_anew(map, size, near);
 }
 
 /* Pushes the slot `ref`, which has this meta. False if others changed the head too often. Any

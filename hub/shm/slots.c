@@ -224,12 +224,12 @@ int hub_slots_in_init(struct hub_slots_in *in, struct hub_slots *own,
     int r = 0;
     bool pool = own->kind == &hub_slots_pool_kind;
 
-    *in = (struct hub_slots_in){.own = own, .peer = peer, .classes = pool ? 0 : HUB_CLASSES_MAX};
+    *in = (struct hub_slots_in){.own = own, .peer = peer, .class_shift = pool ? 32 : 24};
     if (pool)
         r = hub_slot_reader_init(&in->reader, geometry, memory);
     for (uint32_t c = 0; c < HUB_CLASSES_MAX; c++)
         in->most[c] = &in->constant[c];
-    for (uint32_t c = 0; r == 0 && c < (pool ? 1 : in->classes); c++)
+    for (uint32_t c = 0; r == 0 && c < (pool ? 1 : HUB_CLASSES_MAX); c++)
         in->most[c] = own->kind->holds(in, c << 24, &in->constant[c]);
     return r;
 }
@@ -265,11 +265,6 @@ void hub_slots_in_words(const struct hub_slots_in *in, uint32_t slot, struct hub
     in->own->kind->words(in, slot, out);
 }
 
-static uint32_t class_of(const struct hub_slots_in *in, uint32_t slot)
-{
-    return in->classes > 0 ? slot >> 24 : 0;
-}
-
 int hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *descriptor,
                       struct hub_slot_held *out, const uint8_t **data)
 {
@@ -278,14 +273,14 @@ int hub_slots_in_show(struct hub_slots_in *in, const struct hub_descriptor *desc
 
     if (r < 0)
         return r;
-    shown = &in->shown[class_of(in, out->slot)];
+    shown = &in->shown[hub_slots_in_class(in, out->slot)];
     hub_store_relaxed(shown, hub_load_relaxed(shown) + 1); /* under the token */
     return 0;
 }
 
 void hub_slots_in_hide(struct hub_slots_in *in, uint32_t slot)
 {
-    (void)hub_add(&in->hidden[class_of(in, slot)], 1);
+    (void)hub_add(&in->hidden[hub_slots_in_class(in, slot)], 1);
 }
 
 int hub_slots_in_give_back(struct hub_slots_in *in, const struct hub_slot_held *slot)

@@ -100,7 +100,7 @@ struct hub_slots_in {
     struct hub_slots *own; /* with several sizes, one set of records serves both directions */
     uint32_t peer;
     struct hub_slot_reader reader;
-    uint32_t classes;                      /* HUB_CLASSES_MAX; 0: slots are of one size */
+    uint32_t class_shift; /* bits of a slot below its class: 24; slots of one size: 32 */
     struct hub_a32 shown[HUB_CLASSES_MAX]; /* slots of each class whose long hold has begun */
     /* slots of each class whose long hold has ended; any thread */
     struct hub_a32 hidden[HUB_CLASSES_MAX];
@@ -128,6 +128,13 @@ int hub_slots_in_copy(const struct hub_slots_in *in, const struct hub_descriptor
  * layout. No field of the descriptor need be valid. */
 uint32_t hub_slots_in_phase(const struct hub_slots_in *in, const struct hub_descriptor *descriptor);
 
+/* Returns the class of a slot; 0 with slots of one size. The slot may not be checked yet, and its
+ * class need not exist. */
+static inline uint32_t hub_slots_in_class(const struct hub_slots_in *in, uint32_t slot)
+{
+    return (uint32_t)((uint64_t)slot >> in->class_shift);
+}
+
 /* hub_slots_in_may_hold says whether a slot may be held for long, such that the sender still has
  * half of its own. hub_slots_in_show then accepts it as hub_slots_in_take does: 0, with the
  * payload's address in *data and the slot in *out, or RAPAHUB_EPROTOCOL. hub_slots_in_hide ends the
@@ -135,7 +142,7 @@ uint32_t hub_slots_in_phase(const struct hub_slots_in *in, const struct hub_desc
  * r[impl hub.slot.hold] */
 static inline bool hub_slots_in_may_hold(const struct hub_slots_in *in, uint32_t slot)
 {
-    uint32_t c = in->classes > 0 ? slot >> 24 : 0; /* not checked yet */
+    uint32_t c = hub_slots_in_class(in, slot);
 
     return c < HUB_CLASSES_MAX &&
            hub_load_relaxed(&in->shown[c]) - hub_load_relaxed(&in->hidden[c]) <

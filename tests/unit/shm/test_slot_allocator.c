@@ -6,6 +6,27 @@ static uint32_t class_in(const struct hub_descriptor *descriptor)
     return descriptor->payload_slot >> 24;
 }
 
+/* Each size after each other one, at both sides of each limit. r[verify shm.varslot.selection] */
+static void the_class_of_the_last_size_is_taken_only_where_it_fits(void **state)
+{
+    static const size_t sizes[] = {0, 1, 63, 64, 65, 1023, 1024, 1025, 4096, 4097, SIZE_MAX};
+    const size_t count = sizeof sizes / sizeof *sizes;
+    struct class_rig *rig = class_rig_begin(1, false);
+    const struct hub_slot_map *map = &rig->allocator.map;
+
+    (void)state;
+    for (size_t i = 0; i < count * count; i++) {
+        struct hub_slot_near near = {0};
+        size_t first = sizes[i / count], second = sizes[i % count];
+
+        assert_int_equal(hub_slot_class_select_near(map, first, &near),
+                         hub_slot_class_select(map, first));
+        assert_int_equal(hub_slot_class_select_near(map, second, &near),
+                         hub_slot_class_select(map, second));
+    }
+    class_rig_end(rig);
+}
+
 static void assert_arrives(struct class_rig *rig, uint32_t peer,
                            const struct hub_descriptor *descriptor, uint8_t fill)
 {
@@ -350,6 +371,7 @@ static void all_a_dead_guest_had_is_in_the_reserve_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_class_of_the_last_size_is_taken_only_where_it_fits),
         cmocka_unit_test(the_smallest_class_that_fits_is_taken_and_a_larger_one_once_it_is_empty),
         cmocka_unit_test(what_a_guest_gives_back_is_lent_again_with_another_generation),
         cmocka_unit_test(what_waits_to_be_pushed_back_is_held_until_it_is),
