@@ -78,13 +78,17 @@ static void enter(struct guest *guest, struct guest_container *container,
     (void)hub_heartbeat_enter(&guest->heartbeat, HUB_HEARTBEAT_RUNS);
 }
 
-static __attribute__((noinline)) void leave(struct guest *guest)
+static void leave(struct guest *guest)
 {
     guest->frame = NULL;
-    if (guest->raw.frame.loan.data)
-        hub_loan_drop(guest->attach.connection.link, &guest->raw.frame.loan);
-    guest->raw.frame.loan.data = NULL;
-    guest_arena_fini(&guest->raw.frame.arena);
+    if (guest->raw.frame.arena.blocks)
+        guest_arena_fini(&guest->raw.frame.arena);
+}
+
+/* Drops memory of the method in a slot that its result does not lie in. */
+static __attribute__((noinline)) void drop_loan(struct guest *guest)
+{
+    hub_loan_drop(guest->attach.connection.link, &guest->raw.frame.loan);
 }
 
 static bool waits(const struct guest *guest)
@@ -97,7 +101,7 @@ static inline __attribute__((always_inline)) enum guest_raw_end run(
     struct rapahub_bytes in, bool in_line)
 {
     struct rapahub_bytes result = {NULL, 0};
-    bool more;
+    bool more, sent;
     int status;
 
     enter(guest, container, request);
@@ -109,14 +113,14 @@ static inline __attribute__((always_inline)) enum guest_raw_end run(
     more = in_line && guest_serve_end_hold(guest, request);
     if (status == 0 && !guest->raw.frame.loan.data &&
         hub_direct_serve_bytes(guest->attach.connection.served, result, more)) {
-        guest->frame = NULL;
-        if (guest->raw.frame.arena.blocks)
-            guest_arena_fini(&guest->raw.frame.arena);
+        leave(guest);
         return GUEST_RAW_DIRECT;
     }
-    guest_serve_answer_bytes(guest, status, result);
+    sent = guest_serve_answer_bytes(guest, status, result);
+    if (guest->raw.frame.loan.data)
+        drop_loan(guest);
     leave(guest);
-    return GUEST_RAW_RUN;
+    return sent ? GUEST_RAW_DIRECT : GUEST_RAW_RUN;
 }
 
 /* Runs a request while others wait, or while responses are held back. */

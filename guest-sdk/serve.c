@@ -187,18 +187,26 @@ __attribute__((noinline)) void guest_serve_request(struct guest *guest, struct h
     guest_frame_leave(guest, &frame);
 }
 
-__attribute__((noinline)) void guest_serve_answer_bytes(struct guest *guest, int status,
-                                                        struct rapahub_bytes result)
+static __attribute__((noinline)) void answer_failure(struct guest *guest, int status,
+                                                     struct guest_answer *answer)
+{
+    guest_answer_failure(guest, status, answer);
+}
+
+/* All functions called here are inlined unless they are marked otherwise, as in host_cached_call:
+ * most results that come here are in a slot. */
+__attribute__((noinline, flatten)) bool guest_serve_answer_bytes(struct guest *guest, int status,
+                                                                 struct rapahub_bytes result)
 {
     struct guest_answer answer;
 
     guest_answer_init(&answer);
     if (status != 0)
-        guest_answer_failure(guest, status, &answer);
+        answer_failure(guest, status, &answer);
     else
         guest_answer_bytes(guest->frame, &result, &answer);
-    (void)hub_inbound_calls_answer_parts(guest->attach.connection.served, guest->frame->request,
-                                         &answer.response, &answer.body);
+    return hub_direct_serve_answer(guest->attach.connection.served, &answer.response,
+                                   &answer.body) > 0;
 }
 
 bool guest_serve_one(struct guest *guest,

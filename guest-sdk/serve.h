@@ -34,9 +34,9 @@ void guest_serve_request(struct guest *guest, struct hub_request *request);
 /* Runs and answers all queued requests. True if there were any: another one may come at once. */
 bool guest_serve_queued(struct guest *guest);
 
-/* Answers the innermost request, for a method that returned bytes, or that failed if `status` is
- * not 0. */
-void guest_serve_answer_bytes(struct guest *guest, int status, struct rapahub_bytes result);
+/* Answers the innermost request, which hub_direct_serve_next returned, for a method that returned
+ * bytes, or that failed if `status` is not 0. Returns whether the Response was sent directly. */
+bool guest_serve_answer_bytes(struct guest *guest, int status, struct rapahub_bytes result);
 
 /* Answers what is under way, says goodbye, and detaches. It waits for the host at most 2 s, and
  * besides for the methods that still run. r[impl shm.guest.detach] */

@@ -181,15 +181,22 @@ static bool answer_small(struct hub_inbound_calls *served, const struct hub_part
     return send(served, &message, body->more);
 }
 
+static __attribute__((noinline)) int answer_later(struct hub_inbound_calls *served,
+                                                  const struct hub_response *response,
+                                                  const struct hub_parts *body)
+{
+    return hub_response_queue_send(served, served->direct.id, response, body);
+}
+
 int hub_direct_serve_answer(struct hub_inbound_calls *served, const struct hub_response *response,
                             const struct hub_parts *body)
 {
-    int r = 0;
+    int r = 1;
 
     if (!is_small(response, body) || !answer_small(served, body)) {
         hub_publish64(&served->direct.mark, 0);
         if (!hub_direct_slot_serve_answer(served, response, body))
-            r = hub_response_queue_send(served, served->direct.id, response, body);
+            r = answer_later(served, response, body);
     }
     hub_direct_slot_serve_end(served);
     return r;

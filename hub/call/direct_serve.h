@@ -19,7 +19,8 @@ bool hub_direct_serve_waits(const struct hub_inbound_calls *served);
 bool hub_direct_serve_bytes(struct hub_inbound_calls *served, struct rapahub_bytes bytes,
                             bool more);
 
-/* Answers it: like hub_inbound_calls_answer_parts, which calls this. */
+/* Answers it: like hub_inbound_calls_answer_parts, which calls this. Returns 1 if the Response was
+ * sent like bytes above, or held back; 0 if it is queued, or was sent the ordinary way. */
 int hub_direct_serve_answer(struct hub_inbound_calls *served, const struct hub_response *response,
                             const struct hub_parts *body);
 

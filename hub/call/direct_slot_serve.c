@@ -127,9 +127,8 @@ static UNCHECKED bool send(struct hub_inbound_calls *served, const struct hub_pa
 }
 
 /* r[impl call.response.encoding] */
-__attribute__((noinline, flatten)) bool hub_direct_slot_serve_answer(
-    struct hub_inbound_calls *served, const struct hub_response *response,
-    const struct hub_parts *body)
+bool hub_direct_slot_serve_answer(struct hub_inbound_calls *served,
+                                  const struct hub_response *response, const struct hub_parts *body)
 {
     uint8_t head[HEAD + BODY_MAX];
     const struct hub_parts payload = {

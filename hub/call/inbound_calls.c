@@ -368,8 +368,10 @@ int hub_inbound_calls_answer_parts(struct hub_inbound_calls *served, struct hub_
     uint32_t id = request->id;
     int r;
 
-    if (request == &served->direct)
-        return hub_direct_serve_answer(served, response, body);
+    if (request == &served->direct) {
+        r = hub_direct_serve_answer(served, response, body);
+        return r < 0 ? r : 0;
+    }
     /* First, because with the Response the id may be reused. The body may refer to the memory. */
     hub_mutex_lock(&served->lock);
     hub_inbound_calls_forget(served, request);

@@ -447,6 +447,33 @@ static void a_link_that_ends_flags_what_runs_directly(void **state)
     pair_close(&pair);
 }
 
+/* The serving thread need not look whether the entry is still its own after an answer that has
+ * looked. */
+static void an_answer_says_whether_it_was_sent_at_once(void **state)
+{
+    const struct hub_response ok = {.kind = HUB_RESPONSE_OK},
+                              unknown = {.kind = HUB_RESPONSE_UNKNOWN_METHOD};
+    const struct hub_limits limits = pair_limits();
+    const uint8_t bytes[40] = {0};
+    const struct hub_parts few = {.tail = {bytes, 4}}, many = {.tail = {bytes, sizeof bytes}};
+    struct pair pair;
+
+    (void)state;
+    open_direct(&pair, &limits, 0);
+    (void)serve_one(&pair, 20);
+    assert_int_equal(hub_direct_serve_answer(served_of(&pair), &ok, &few), 1);
+    (void)serve_one(&pair, 21);
+    assert_int_equal(hub_direct_serve_answer(served_of(&pair), &ok, &many), 1);
+    (void)serve_one(&pair, 22);
+    assert_int_equal(hub_direct_serve_answer(served_of(&pair), &unknown, &few), 0);
+    assert_int_equal(sent_to_host(&pair), 3);
+    (void)serve_one(&pair, 23);
+    hub_link_close(pair.guest.connection.link, RAPAHUB_EDIED, "");
+    assert_true(hub_direct_serve_answer(served_of(&pair), &ok, &many) <= 0);
+    assert_int_equal(sent_to_host(&pair), 3);
+    pair_close(&pair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -464,6 +491,7 @@ int main(void)
         cmocka_unit_test(what_is_known_of_the_last_request_is_of_that_only),
         cmocka_unit_test(a_guest_that_was_given_up_answers_nothing_directly),
         cmocka_unit_test(a_link_that_ends_flags_what_runs_directly),
+        cmocka_unit_test(an_answer_says_whether_it_was_sent_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
