@@ -28,18 +28,19 @@ static size_t count_of(const struct rapahub_type *const *types)
     return count;
 }
 
-/* Writes the metadata; the general path adds a chain. */
+/* Writes the metadata to an empty writer, which has space for at least the one byte of none; the
+ * general path adds a chain. */
 static bool put_head(struct host_call *host, const struct host_caller *caller,
                      struct hub_writer *writer)
 {
     if (host->chain.value != 0 && host_ownership_is_owner(&host->process.owner))
         return false;
-    if (caller->handle == 0)
-        hub_writer_byte(writer, 0); /* no metadata */
-    else if (writer->capacity >= HOST_REQUEST_HEAD_MAX)
-        writer->size = host_request_head(caller->handle, 0, writer->data);
-    else
+    if (caller->handle != 0 && writer->capacity < HOST_REQUEST_HEAD_MAX)
         return false;
+    if (caller->handle == 0)
+        writer->data[writer->size++] = 0; /* no metadata */
+    else
+        writer->size = host_request_head(caller->handle, 0, writer->data);
     return true;
 }
 
@@ -105,7 +106,8 @@ static int take_small(const struct cached_call *cached, size_t size)
 static void show(const struct cached_call *cached)
 {
     struct rapahub_loan *loan = cached->call->loan;
-    struct host_life *life = loan ? host_loans_inherit(cached->host, loan) : NULL;
+    struct host_life *life =
+        loan ? host_loans_inherit(cached->host, cached->use.caller, loan) : NULL;
 
     if (!life)
         host_life_hold(cached->life);

@@ -40,8 +40,8 @@ static inline uint64_t host_cached_call_id(const struct rapahub_call *call)
                : 0;
 }
 
-/* Encodes metadata and arguments. -EAGAIN: there is no space, or there is a stream or a chain, or
- * arguments are missing. */
+/* Encodes metadata and arguments with an empty writer of at least one byte. -EAGAIN: there is no
+ * space, or there is a stream or a chain, or arguments are missing. */
 int host_cached_call_encode(struct host_call *host, const struct host_caller *caller,
                             const struct rapahub_call *call, struct hub_writer *writer);
 

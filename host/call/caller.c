@@ -179,7 +179,8 @@ void host_caller_show_view(struct host_caller *caller, struct hub_view *view,
     caller->shown.view = *view;
     caller->shown.size = view->size;
     view->link = NULL;
-    set_life(caller, life);
+    caller->life = life;
+    caller->version_at_rest = 0; /* a result is shown */
 }
 
 void host_caller_hide(struct host_caller *caller)

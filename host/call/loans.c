@@ -36,10 +36,8 @@ void host_loans_open(struct host_loans *loans)
 
 /* Stores a record for the next loan. Most threads use one loan at a time, so each keeps one record
  * for itself. */
-static void give_back(struct host_call *host, struct host_loan *loan)
+static void give_back(struct host_call *host, struct host_caller *caller, struct host_loan *loan)
 {
-    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
-
     if (caller && !caller->piece) {
         caller->piece = loan;
         caller->free_list = &host->loans.spare;
@@ -63,9 +61,8 @@ static __attribute__((noinline)) struct host_loan *new_record(struct host_loans 
     return loan;
 }
 
-static struct host_loan *take_record(struct host_call *host)
+static struct host_loan *take_record(struct host_call *host, struct host_caller *caller)
 {
-    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
     struct host_loan *loan = caller ? caller->piece : NULL;
 
     if (!loan)
@@ -164,13 +161,12 @@ static int find_target(struct host_call *host, struct rapahub_container_id targe
 }
 
 /* Acquires a slot by the route cache. If that fails, the general path finds the reason. */
-static bool take_cached(struct host_call *host, struct rapahub_container_id target, size_t size,
-                        struct host_loan *loan)
+static bool take_cached(struct host_call *host, struct host_route_use use,
+                        struct rapahub_container_id target, size_t size, struct host_loan *loan)
 {
-    struct host_route_use use;
     bool taken;
 
-    if (!host_route_cache_enter(host, target, &use))
+    if (!host_route_cache_enter_as(host, target, &use))
         return false;
     loan->life = host_caller_life(use.caller);
     taken = hub_loan_take(loan->life->connection.link, size, &loan->slot) == 0;
@@ -199,20 +195,23 @@ __attribute__((flatten)) int host_loans_take(struct host_call *host,
                                              struct rapahub_container_id target, size_t size,
                                              struct rapahub_loan *out)
 {
-    struct host_loan *loan = take_record(host);
+    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
+    struct host_loan *loan = take_record(host, caller);
     int r = 0;
 
-    *out = (struct rapahub_loan){.data = NULL};
-    if (!loan)
+    if (!loan) {
+        *out = (struct rapahub_loan){.data = NULL};
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a loan");
+    }
     loan->life = NULL;
     loan->own = NULL;
-    if (!take_cached(host, target, size, loan))
+    if (!take_cached(host, (struct host_route_use){.caller = caller}, target, size, loan))
         r = take(host, target, size, loan);
     if (r == -EAGAIN)
         host_corks_push(host); /* calls that are held back may occupy the slots */
     if (r < 0) {
-        give_back(host, loan);
+        *out = (struct rapahub_loan){.data = NULL};
+        give_back(host, caller, loan);
         return r;
     }
     hub_store_relaxed64(&loan->serial, ++loan->last);
@@ -222,22 +221,23 @@ __attribute__((flatten)) int host_loans_take(struct host_call *host,
     return 0;
 }
 
-static void forget(struct host_call *host, struct host_loan *own, struct rapahub_loan *loan)
+static void forget(struct host_loan *own, struct rapahub_loan *loan)
 {
     *loan = (struct rapahub_loan){.data = NULL};
     hub_store_relaxed64(&own->serial, 0);
-    release(own);
-    give_back(host, own);
 }
 
 void host_loans_drop(struct host_call *host, struct rapahub_loan *loan)
 {
     struct host_loan *own = loan_of(loan);
 
-    if (own)
-        forget(host, own, loan);
-    else
+    if (!own) {
         *loan = (struct rapahub_loan){.data = NULL};
+        return;
+    }
+    forget(own, loan);
+    release(own);
+    give_back(host, host_caller_get(&HOST_REGISTRY(host)->callers), own);
 }
 
 static bool lies_in(const struct host_loan *own, const struct rapahub_bytes *last)
@@ -270,7 +270,9 @@ int host_loans_find(const struct rapahub_loan *loan, const struct host_route *ro
     return 0;
 }
 
-struct host_life *host_loans_inherit(struct host_call *host, struct rapahub_loan *loan)
+/* A loan that was sent has no memory any more, only the life. */
+struct host_life *host_loans_inherit(struct host_call *host, struct host_caller *caller,
+                                     struct rapahub_loan *loan)
 {
     struct host_loan *own = loan_of(loan);
     struct host_life *life;
@@ -278,8 +280,8 @@ struct host_life *host_loans_inherit(struct host_call *host, struct rapahub_loan
     if (!own || own->slot.data)
         return NULL;
     life = own->life;
-    own->life = NULL;
-    forget(host, own, loan);
+    forget(own, loan);
+    give_back(host, caller, own);
     return life;
 }
 

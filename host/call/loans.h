@@ -46,7 +46,8 @@ struct hub_loan *host_loans_of(const struct rapahub_loan *loan, const struct hos
 void host_loans_settle(struct host_call *host, struct rapahub_loan *loan);
 
 /* Does the same, but passes the hold on the life to the calling function. Returns NULL if nothing
- * was sent. */
-struct host_life *host_loans_inherit(struct host_call *host, struct rapahub_loan *loan);
+ * was sent. `caller` is that of the calling thread. */
+struct host_life *host_loans_inherit(struct host_call *host, struct host_caller *caller,
+                                     struct rapahub_loan *loan);
 
 #endif

@@ -60,9 +60,15 @@ static bool go_in(struct host_call *host, struct host_route_use *use)
 bool host_route_cache_enter(struct host_call *host, struct rapahub_container_id target,
                             struct host_route_use *use)
 {
-    struct host_caller *caller = host_caller_get(&HOST_REGISTRY(host)->callers);
+    use->caller = host_caller_get(&HOST_REGISTRY(host)->callers);
+    return host_route_cache_enter_as(host, target, use);
+}
 
-    use->caller = caller;
+bool host_route_cache_enter_as(struct host_call *host, struct rapahub_container_id target,
+                               struct host_route_use *use)
+{
+    const struct host_caller *caller = use->caller;
+
     return caller && host_caller_is_to(caller, target) && !host_caller_is_inside(caller) &&
            hub_load_relaxed(&HOST_REGISTRY(host)->routes.version) == caller->version &&
            go_in(host, use);

@@ -28,7 +28,13 @@ struct host_route_use {
 bool host_route_cache_enter(struct host_call *host, struct rapahub_container_id target,
                             struct host_route_use *use);
 
-/* Does the same, but returns false also while memory of a guest is shown to the thread. */
+/* Does the same for a thread that has found its caller already: use->caller, or NULL if it has
+ * none. */
+bool host_route_cache_enter_as(struct host_call *host, struct rapahub_container_id target,
+                               struct host_route_use *use);
+
+/* Does the same as the first, but returns false also while memory of a guest is shown to the
+ * thread. */
 bool host_route_cache_enter_at_rest(struct host_call *host, struct rapahub_container_id target,
                                     struct host_route_use *use);
 

@@ -186,7 +186,8 @@ static void a_loan_that_was_not_sent_is_still_lent(void **state)
     struct rapahub_loan loan = take(stage);
 
     (void)state;
-    assert_null(host_loans_inherit(&stage->host, &loan));
+    assert_null(host_loans_inherit(&stage->host,
+                                   host_caller_get(&HOST_REGISTRY(&stage->host)->callers), &loan));
     host_loans_settle(&stage->host, &loan);
     assert_non_null(loan.data);
     assert_int_equal(users_of(stage), 1);
@@ -205,7 +206,8 @@ static void the_hold_of_a_sent_loan_passes_to_the_call(void **state)
 
     (void)state;
     send(stage, &loan);
-    life = host_loans_inherit(&stage->host, &loan);
+    life = host_loans_inherit(&stage->host, host_caller_get(&HOST_REGISTRY(&stage->host)->callers),
+                              &loan);
     assert_ptr_equal(life, &stage->life);
     assert_null(loan.data);
     assert_int_equal(users_of(stage), 1);
