@@ -19,13 +19,21 @@ static bool is_first(const struct hub_link *link, bool in_line)
            (in_line || link->in.head_seen == link->in.tail_next);
 }
 
+/* The doorbell need not ring for what is received at once. The word of the entry that says so is
+ * not read for each call, because its line is the peer's as well. */
+static __attribute__((noinline)) void hush(struct hub_link *link)
+{
+    hub_wait_disarm(&link->wait, HUB_WAIT_RX_BELL);
+    link->listens = false;
+}
+
 bool hub_direct_begin(struct hub_link *link, bool in_line)
 {
     if (!hub_wait_is_near(&link->wait) || hub_observe(&link->hindrances) != 0 ||
         !hub_claim(&link->token, 0, 1))
         return false;
-    if (link->options.role == HUB_ROLE_HOST)
-        hub_wait_disarm(&link->wait, HUB_WAIT_RX_BELL);
+    if (link->listens)
+        hush(link);
     if (is_first(link, in_line))
         return true;
     hub_receiver_let_go(link, false);

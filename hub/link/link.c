@@ -82,6 +82,7 @@ int hub_link_create(const struct hub_link_options *options, struct hub_link **ou
     link->usual = hub_peer_table_attached(options->epoch);
     link->limits = options->segment->geometry.limits;
     link->rule = "";
+    link->listens = host; /* its entry is made with an armed doorbell */
     link->wait.nudge = -1;
     hub_mutex_init(&link->send, HUB_MUTEX_LINK);
     hub_list_init(&link->senders);

@@ -216,8 +216,10 @@ static void let_go(struct hub_link *link, bool arms, bool looks_soon, bool queue
 
     do {
         finish_if_dead(link);
-        if (link->options.role == HUB_ROLE_HOST && arms)
+        if (link->options.role == HUB_ROLE_HOST && arms) {
+            link->listens = true;
             hub_wait_arm(&link->wait, HUB_WAIT_RX_BELL);
+        }
         link->untold = false; /* they are told below */
         tail = link->in.tail_next;
         hub_store_relaxed(&link->taken, tail);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several calls that go directly, one after the other. */
+#include "hub/call/call_table.h"
+#include "hub/call/direct.h"
 #include "tests/unit/link/direct_inbound.h"
 
 /* r[verify hub.call.batch] */
@@ -73,12 +75,66 @@ static void what_is_held_back_in_line_is_pushed(void **state)
     pair_close(&pair);
 }
 
+static bool is_armed(const struct pair *pair)
+{
+    return (hub_load_relaxed(&pair->host.view.entry->host_wait) & HUB_WAIT_RX_BELL) != 0;
+}
+
+/* While a host makes calls one after the other, its doorbell need not ring; after the last one it
+ * must. */
+static void calls_in_line_disarm_the_doorbell_each_time_it_was_armed(void **state)
+{
+    const struct hub_limits limits = pair_limits();
+    struct hub_link *link;
+    struct pair pair;
+
+    (void)state;
+    open_direct(&pair, &limits, 0);
+    link = pair.host.connection.link;
+    assert_true(is_armed(&pair)); /* as the entry was made */
+    for (int i = 0; i < 3; i++) {
+        assert_true(hub_direct_begin(link, false));
+        assert_false(is_armed(&pair));
+        hub_direct_end(link, true);
+        assert_false(is_armed(&pair));
+        assert_true(hub_direct_begin(link, false));
+        hub_direct_end(link, false);
+        assert_true(is_armed(&pair));
+    }
+    pair_close(&pair);
+}
+
+/* r[verify call.request-id.uniqueness] r[verify shm.id.request-scope] */
+static void the_turns_of_ids_begin_again_without_an_id_of_0(void **state)
+{
+    const struct hub_limits limits = pair_limits();
+    struct hub_call_entry *entry;
+    struct hub_calls *calls;
+    struct pair pair;
+
+    (void)state;
+    open_direct(&pair, &limits, 0);
+    calls = pair.host.connection.calls;
+    hub_mutex_lock(calls->lock);
+    calls->turn = ~UINT32_C(0) << HUB_CALL_ID_SHIFT;
+    for (uint32_t turn = 1; turn < 4; turn++) {
+        entry = hub_call_table_reserve(calls);
+        assert_non_null(entry);
+        assert_int_equal(entry->id, turn << HUB_CALL_ID_SHIFT);
+        hub_publish(&entry->taken, 1);
+    }
+    hub_mutex_unlock(calls->lock);
+    pair_close(&pair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(several_in_line_are_answered_together),
         cmocka_unit_test(what_was_seen_in_line_is_taken_without_the_head),
         cmocka_unit_test(what_is_held_back_in_line_is_pushed),
+        cmocka_unit_test(calls_in_line_disarm_the_doorbell_each_time_it_was_armed),
+        cmocka_unit_test(the_turns_of_ids_begin_again_without_an_id_of_0),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
