@@ -296,6 +296,31 @@ static int schedule_recover(struct order *order)
     return 0;
 }
 
+/* A mode that no query has goes as one that no host takes. */
+static int route_call(struct order *order)
+{
+    struct rapahub_query query = {.number = 0};
+    struct rapahub_route asked = {.reserved = 0};
+    struct hub_asked call;
+    struct hub_routed routed;
+    int r = take_last(order, &rapahub_type_hub_asked, &call);
+
+    if (r < 0)
+        return r;
+    asked.method_id = call.method;
+    asked.number = call.number;
+    asked.node = call.node;
+    asked.containers = call.containers;
+    r = order->guest->module.ops.route(order->container->self, &asked, &query);
+    if (r < 0)
+        return r;
+    routed = (struct hub_routed){(unsigned)query.mode > RAPAHUB_QUERY_DYNAMIC ? UINT8_MAX
+                                                                              : (uint8_t)query.mode,
+                                 query.number, query.offset, query.count};
+    hub_payload_put(order->result, &rapahub_type_hub_routed, &routed);
+    return 0;
+}
+
 static int tell_health(struct order *order)
 {
     int r = finish(order->arguments);
@@ -373,6 +398,7 @@ static int (*const orders[HUB_LIFECYCLE_COUNT])(struct order *order) = {
     [HUB_LIFECYCLE_DOWN] = tell_death,
     [HUB_LIFECYCLE_SAVE_CHANGES] = save_changes,
     [HUB_LIFECYCLE_LOAD_CHANGES] = load_changes,
+    [HUB_LIFECYCLE_ROUTE] = route_call,
 };
 
 bool guest_lifecycle_serves(enum hub_lifecycle_method method)
@@ -388,6 +414,7 @@ static const bool serves_meanwhile[HUB_LIFECYCLE_COUNT] = {
     [HUB_LIFECYCLE_LOAD] = true,         [HUB_LIFECYCLE_PLUG] = true,
     [HUB_LIFECYCLE_SAVE] = true,         [HUB_LIFECYCLE_READ] = true,
     [HUB_LIFECYCLE_SAVE_CHANGES] = true, [HUB_LIFECYCLE_LOAD_CHANGES] = true,
+    [HUB_LIFECYCLE_ROUTE] = true,
 };
 
 static bool is_of_one(enum hub_lifecycle_method method)
@@ -396,7 +423,8 @@ static bool is_of_one(enum hub_lifecycle_method method)
 }
 
 /* The call that the method waits for may go to another container here, which has not begun yet, or
- * may end only when that one has a copy. r[impl hub.steps.meanwhile] */
+ * may end only when that one has a copy; and it may be to go where this container says.
+ * r[impl hub.steps.meanwhile] */
 bool guest_lifecycle_serves_meanwhile(const struct guest *guest, const struct hub_request *request)
 {
     enum hub_lifecycle_method method = hub_lifecycle_of_id(request->method_id);
@@ -412,7 +440,8 @@ bool guest_lifecycle_serves_meanwhile(const struct guest *guest, const struct hu
     if (take(&arguments, &rapahub_type_u64, &handle) < 0 || handle == 0)
         return false;
     container = guest_containers_find(&guest->containers, handle);
-    return container && container->open == 0 && container->held == 0;
+    return container &&
+           (method == HUB_LIFECYCLE_ROUTE || (container->open == 0 && container->held == 0));
 }
 
 int guest_lifecycle_run(struct guest *guest, enum hub_lifecycle_method method,

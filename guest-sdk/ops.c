@@ -75,6 +75,15 @@ static void ignore_death(void *self, const struct rapahub_death *death)
     (void)death;
 }
 
+/* r[impl cluster.dynamic.default] */
+static int stay_local(void *self, const struct rapahub_route *asked, struct rapahub_query *out)
+{
+    (void)self;
+    (void)asked;
+    out->mode = RAPAHUB_QUERY_LOCAL;
+    return 0;
+}
+
 /* A chimod built with an older SDK has fewer callbacks; the missing ones count as NULL. */
 static struct rapahub_container_ops own_ops(const struct rapahub_chimod *chimod)
 {
@@ -108,6 +117,7 @@ void guest_ops_fill(struct rapahub_container_ops *ops, const struct rapahub_chim
     DEFAULT(child_down, ignore_death);
     DEFAULT(save_changes, ops->save);
     DEFAULT(load_changes, ops->load);
+    DEFAULT(route, stay_local);
 }
 
 int guest_ops_check(const struct rapahub_chimod *chimod)

@@ -58,14 +58,15 @@ const struct cli_command cluster_commands[] = {
      .summary = "call a method once",
      .text = "TARGET is POOL.METHOD of a pool of this machine's node with one container,\n"
              "POOL#2.METHOD of its container 2, or POOL@local, @physical:NODE, @hash:KEY,\n"
-             "@range:2+3 (2, 3 and 4) or @broadcast before .METHOD. Where the node has no\n"
-             "pool of that name, NAME.METHOD is of a running guest (NAME#2.METHOD: its\n"
-             "container 2); HOST/NAME.METHOD is always a guest's. FILE:METHOD: a host runs\n"
-             "for this one call. METHOD is a name or a whole signature. Arguments are\n"
-             "numbers, true, false, text, bytes as text or hex:00ff, records as {x: 1.5, y:\n"
-             "2} or {\"x\": 1.5}; @FILE and - give the content of a file or of standard input\n"
-             "to a string or bytes. Ctrl-C cancels; a second one ends at once. What begins\n"
-             "with a dash and is no number follows behind --.",
+             "@range:2+3 (2, 3 and 4), @broadcast, @dynamic or @dynamic:KEY (where a\n"
+             "container says) before .METHOD. Where the node has no pool of that name,\n"
+             "NAME.METHOD is of a running guest (NAME#2.METHOD: its container 2);\n"
+             "HOST/NAME.METHOD is always a guest's. FILE:METHOD: a host runs for this one\n"
+             "call. METHOD is a name or a whole signature. Arguments are numbers, true,\n"
+             "false, text, bytes as text or hex:00ff, records as {x: 1.5, y: 2} or {\"x\":\n"
+             "1.5}; @FILE and - give the content of a file or of standard input to a string\n"
+             "or bytes. Ctrl-C cancels; a second one ends at once. What begins with a dash\n"
+             "and is no number follows behind --.",
      .example = "rapahub call tally@hash:apples.add 5\n"
                 "rapahub call calc.add 40 2\n"
                 "rapahub call build/calc.so:add 40 2",

@@ -44,8 +44,8 @@ static int check_containers(const struct pool_calling *calling, uint32_t contain
         return 0;
     return rapahub_fail(RAPAHUB_ECONFIG, "",
                         "pool '%s' has %u containers: say which, as %s#0, %s@hash:KEY, "
-                        "%s@range:O+N, %s@broadcast, %s@local or %s@physical:N",
-                        name, containers, name, name, name, name, name, name);
+                        "%s@range:O+N, %s@broadcast, %s@local, %s@physical:N or %s@dynamic",
+                        name, containers, name, name, name, name, name, name, name);
 }
 
 static int choose_method(struct pool_calling *calling, const struct cluster_pool_module *module)

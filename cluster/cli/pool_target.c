@@ -68,15 +68,16 @@ bool cluster_pool_target_may_be(const char *text)
 
 /* ---- modes ---- */
 
-static int read_hash(struct part key, struct rapahub_query *out)
+static int read_key(struct part key, enum rapahub_query_mode mode, struct rapahub_query *out)
 {
     char text[KEY_MAX];
 
     if (key.size == 0 || key.size >= sizeof text)
-        return rapahub_fail(RAPAHUB_ECONFIG, "", "hash:KEY needs a key of less than 4 KiB");
+        return rapahub_fail(RAPAHUB_ECONFIG, "",
+                            "hash:KEY and dynamic:KEY need a key of less than 4 KiB");
     memcpy(text, key.at, key.size);
     text[key.size] = '\0';
-    out->mode = RAPAHUB_QUERY_HASH;
+    out->mode = mode;
     out->number = hub_signature_hash(text);
     return 0;
 }
@@ -114,15 +115,20 @@ static int read_mode(struct part mode, struct rapahub_query *out)
     if (begins(mode, "physical:"))
         return read_node(after(mode, strlen("physical:")), out);
     if (begins(mode, "hash:"))
-        return read_hash(after(mode, strlen("hash:")), out);
+        return read_key(after(mode, strlen("hash:")), RAPAHUB_QUERY_HASH, out);
+    if (begins(mode, "dynamic:"))
+        return read_key(after(mode, strlen("dynamic:")), RAPAHUB_QUERY_DYNAMIC, out);
     if (begins(mode, "range:"))
         return read_range(after(mode, strlen("range:")), out);
     out->mode = RAPAHUB_QUERY_BROADCAST;
     if (is(mode, "broadcast"))
         return 0;
+    out->mode = RAPAHUB_QUERY_DYNAMIC;
+    if (is(mode, "dynamic"))
+        return 0;
     return rapahub_fail(RAPAHUB_ECONFIG, "",
-                        "'%.*s' is no mode; there are local, physical:N, hash:KEY, range:O+N and "
-                        "broadcast",
+                        "'%.*s' is no mode; there are local, physical:N, hash:KEY, range:O+N, "
+                        "broadcast, dynamic and dynamic:KEY",
                         (int)mode.size, mode.at);
 }
 

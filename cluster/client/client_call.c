@@ -89,7 +89,8 @@ void cluster_client_call_write(const struct cluster_client_call *call, uint64_t 
 {
     const struct rapahub_query *query = &call->query;
     bool direct = query->mode == RAPAHUB_QUERY_DIRECT, range = query->mode == RAPAHUB_QUERY_RANGE,
-         numbered = query->mode == RAPAHUB_QUERY_HASH || query->mode == RAPAHUB_QUERY_PHYSICAL;
+         numbered = query->mode == RAPAHUB_QUERY_HASH || query->mode == RAPAHUB_QUERY_PHYSICAL ||
+                    query->mode == RAPAHUB_QUERY_DYNAMIC;
 
     *frame = (struct cluster_frame){.type = CLUSTER_FRAME_CALL,
                                     .ttl = CLUSTER_FRAME_TTL,

@@ -116,7 +116,7 @@ static int resolve(void *user, const struct cluster_clients_call *call,
     struct cluster_resolve_members members;
     int status;
 
-    if (is_offer(call))
+    if (is_offer(call) || query.mode == CLUSTER_MODE_DYNAMIC) /* that is asked for later */
         return 0;
     status = cluster_resolve_members(&where, call->frame->pool, &query, &members);
     if (status < 0)

@@ -195,6 +195,7 @@ static int make_router(struct rapahub_node *node)
 {
     struct cluster_runner *runner = &node->runner;
     const struct cluster_router_parts parts = {.host = node->host,
+                                               .core = runner->core,
                                                .events = runner->events,
                                                .buffers = runner->buffers,
                                                .pools = runner->pools,

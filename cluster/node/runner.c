@@ -284,6 +284,7 @@ static int step_parts(struct cluster_runner *runner, uint32_t readable, uint64_t
         status = cluster_client_router_dispatch(runner->clients);
     *next_ns = least(runner->store_ns, marker_ns);
     *next_ns = least(*next_ns, step_seat(runner, readable, now_ns));
+    *next_ns = least(*next_ns, cluster_router_step(runner->router, now_ns));
     *next_ns = least(*next_ns,
                      cluster_container_steps_step(runner->steps, now_ns, has(readable, FD_STEPS)));
     *next_ns = least(*next_ns,
@@ -320,7 +321,8 @@ static int do_all(struct cluster_runner *runner, uint32_t readable, uint64_t *ne
 static uint64_t step_begun(struct cluster_runner *runner)
 {
     uint64_t now_ns = hub_clock_now();
-    uint64_t next_ns = cluster_container_steps_step(runner->steps, now_ns, false);
+    uint64_t next_ns = least(cluster_container_steps_step(runner->steps, now_ns, false),
+                             cluster_router_step(runner->router, now_ns));
 
     return least(next_ns, cluster_services_step(runner->services, now_ns, false));
 }

@@ -138,7 +138,8 @@ static const char *why_not_member(const void *value)
 static const char *why_not_query(const struct cluster_body_call *call)
 {
     bool range = call->mode == CLUSTER_MODE_RANGE;
-    bool numbered = call->mode == CLUSTER_MODE_HASH || call->mode == CLUSTER_MODE_PHYSICAL;
+    bool numbered = call->mode == CLUSTER_MODE_HASH || call->mode == CLUSTER_MODE_PHYSICAL ||
+                    call->mode == CLUSTER_MODE_DYNAMIC;
 
     if (call->mode >= CLUSTER_MODES)
         return "its mode is unknown";

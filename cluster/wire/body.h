@@ -80,7 +80,7 @@ struct cluster_body_call {
     bool maybe;   /* it may have been admitted before */
     bool collect; /* a member that fails does not end the others */
     uint8_t mode;
-    uint64_t number;        /* HASH: the hash; PHYSICAL: the node */
+    uint64_t number;        /* HASH: the hash; PHYSICAL: the node; DYNAMIC: any */
     uint32_t offset, count; /* RANGE */
     uint64_t lineage;       /* that it was last admitted in; 0: none */
     uint64_t left_us;       /* time until its deadline */

@@ -15,9 +15,9 @@ enum {
 };
 
 static const char *const callback_names[] = {
-    "init",    "restart",        "recover",    "save",         "load",
-    "plugged", "work_remaining", "migrate",    "expand",       "schedule_recover",
-    "health",  "fini",           "child_down", "save_changes", "load_changes"};
+    "init",         "restart", "recover",          "save",   "load", "plugged",    "work_remaining",
+    "migrate",      "expand",  "schedule_recover", "health", "fini", "child_down", "save_changes",
+    "load_changes", "route"};
 
 const char *config_module_callback(unsigned index)
 {

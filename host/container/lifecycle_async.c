@@ -59,6 +59,11 @@ static const void *number_of(const void *argument)
     return &((const struct host_step *)argument)->number;
 }
 
+static const void *query_of(const void *argument)
+{
+    return &((const struct host_step *)argument)->query;
+}
+
 static int begin_step(struct rapahub_host *host, const struct rapahub_step *asked,
                       struct host_step step)
 {
@@ -75,7 +80,10 @@ static int begin_step(struct rapahub_host *host, const struct rapahub_step *aske
                  (struct host_detached_plan){.task = &host_step_task,
                                              .argument = &step,
                                              .size = sizeof step,
-                                             .result = has_result ? number_of : NULL});
+                                             .result = !has_result ? NULL
+                                                       : step.method == HUB_LIFECYCLE_ROUTE
+                                                           ? query_of
+                                                           : number_of});
 }
 
 int rapahub_host_begin_async(struct rapahub_host *host, const struct rapahub_step *step,
@@ -168,6 +176,17 @@ int rapahub_host_remove_async(struct rapahub_host *host, const struct rapahub_st
     return begin_step(host, step, (struct host_step){.kind = HOST_STEP_REMOVE});
 }
 
+static int check_question(const struct rapahub_question *question)
+{
+    bool routes = question && question->kind == RAPAHUB_QUESTION_ROUTE;
+
+    if (!question || (unsigned)question->kind > RAPAHUB_QUESTION_ROUTE ||
+        question->reserved[0] != 0 || routes != (question->route != NULL) ||
+        (routes && question->route->reserved != 0))
+        return rapahub_fail(RAPAHUB_EINVAL, "", "this release knows no such question");
+    return 0;
+}
+
 int rapahub_host_ask_async(struct rapahub_host *host, const struct rapahub_step *step,
                            const struct rapahub_question *question)
 {
@@ -177,15 +196,19 @@ int rapahub_host_ask_async(struct rapahub_host *host, const struct rapahub_step 
         [RAPAHUB_QUESTION_EXPAND] = HUB_LIFECYCLE_EXPAND,
         [RAPAHUB_QUESTION_SCHEDULE_RECOVER] = HUB_LIFECYCLE_RECOVER,
         [RAPAHUB_QUESTION_HEALTH] = HUB_LIFECYCLE_HEALTH,
+        [RAPAHUB_QUESTION_ROUTE] = HUB_LIFECYCLE_ROUTE,
     };
+    struct host_step asked;
+    int r = check_question(question);
 
-    if (!question || (unsigned)question->kind > RAPAHUB_QUESTION_HEALTH ||
-        question->reserved[0] != 0 || question->reserved[1] != 0)
-        return rapahub_fail(RAPAHUB_EINVAL, "", "this release knows no such question");
-    return begin_step(
-        host, step,
-        (struct host_step){.method = methods[question->kind],
-                           .node = question->node.number,
-                           .lost = {question->lost.pool.major, question->lost.pool.minor,
-                                    question->lost.container}});
+    if (r < 0)
+        return r;
+    asked = (struct host_step){
+        .method = methods[question->kind],
+        .node = question->node.number,
+        .lost = {question->lost.pool.major, question->lost.pool.minor, question->lost.container}};
+    if (question->route)
+        asked.route = (struct hub_asked){question->route->method_id, question->route->number,
+                                         question->route->node, question->route->containers};
+    return begin_step(host, step, asked);
 }

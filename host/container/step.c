@@ -167,19 +167,46 @@ static const void *argument_of(const struct host_step *step, enum hub_lifecycle_
         return &step->node;
     case HUB_LIFECYCLE_RECOVER:
         return &step->lost;
+    case HUB_LIFECYCLE_ROUTE:
+        return &step->route;
     default:
         return NULL;
     }
 }
 
-/* Every result is nothing, or a number. */
+/* r[impl hub.route.asked] */
+static int take_query(struct host_step *step, struct hub_answer *answer)
+{
+    const struct hub_lifecycle_entry *entry = &hub_lifecycle_table[HUB_LIFECYCLE_ROUTE];
+    struct hub_routed routed;
+    int r = host_request_decode(step->asked.life, answer, entry->name, entry->types[0], &routed);
+
+    if (r < 0)
+        return r;
+    if (routed.mode > RAPAHUB_QUERY_DYNAMIC)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "hub.route.asked",
+                            "the callback `route` of guest %s has returned a mode that no query "
+                            "has",
+                            step->asked.container->guest->name);
+    step->query = (struct rapahub_query){.mode = (enum rapahub_query_mode)routed.mode,
+                                         .number = routed.number,
+                                         .offset = routed.offset,
+                                         .count = routed.count};
+    return 0;
+}
+
+/* Every other result is nothing, or a number. */
 static int take(struct host_step *step, struct hub_answer *answer)
 {
     enum hub_lifecycle_method method = method_of(step);
     const struct hub_lifecycle_entry *entry = &hub_lifecycle_table[method];
     uint8_t byte = 0;
     void *to = method == HUB_LIFECYCLE_HEALTH ? (void *)&byte : &step->number;
-    int r = host_request_decode(step->asked.life, answer, entry->name, entry->types[0], to);
+    int r;
+
+    if (method == HUB_LIFECYCLE_ROUTE)
+        return take_query(step, answer);
+    r = host_request_decode(step->asked.life, answer, entry->name, entry->types[0], to);
 
     if (r == 0 && method == HUB_LIFECYCLE_HEALTH)
         step->number = byte;

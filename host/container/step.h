@@ -6,6 +6,8 @@
 #ifndef HOST_CONTAINER_STEP_H
 #define HOST_CONTAINER_STEP_H
 
+#include <rapahub/call.h>
+
 #include "host/container/asked.h"
 #include "host/container/question.h"
 #include "host/owner/changes.h"
@@ -34,7 +36,9 @@ struct host_step {
     bool plugged;                     /* for PLUG */
     uint64_t node;                    /* argument of MIGRATE and EXPAND */
     struct hub_container lost;        /* argument of RECOVER */
+    struct hub_asked route;           /* argument of ROUTE */
     uint64_t number;                  /* the result of a question that has one */
+    struct rapahub_query query;       /* the result of ROUTE */
 
     struct host_asked asked; /* the rest is set by the task */
     uint64_t began_ns;

@@ -51,6 +51,8 @@ const struct hub_lifecycle_entry hub_lifecycle_table[HUB_LIFECYCLE_COUNT] = {
         HUB_ENTRY("load_changes", 0x2793fcd354f6db85, HUB_TYPE(void), HUB_TYPE(u64), HUB_TYPE(u32)),
     [HUB_LIFECYCLE_BEGIN_TOKEN] = HUB_ENTRY("begin_token", 0xa3cb97d305ceb66b, HUB_TYPE(void),
                                             HUB_TYPE(hub_begin), HUB_TYPE(u64)),
+    [HUB_LIFECYCLE_ROUTE] = HUB_ENTRY("route", 0x10c2901dfaf576ab, HUB_TYPE(hub_routed),
+                                      HUB_TYPE(u64), HUB_TYPE(hub_asked)),
 };
 
 uint64_t hub_lifecycle_id(enum hub_lifecycle_method method)

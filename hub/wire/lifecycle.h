@@ -45,6 +45,7 @@ enum hub_lifecycle_method {
     /* (u64 handle, u32 version) -> void: all pieces were sent; load these changes */
     HUB_LIFECYCLE_LOAD_CHANGES,
     HUB_LIFECYCLE_BEGIN_TOKEN, /* (hub_begin, u64 token) -> void: BEGIN with a token, not 0 */
+    HUB_LIFECYCLE_ROUTE,       /* (u64 handle, hub_asked) -> hub_routed: route */
     HUB_LIFECYCLE_COUNT
 };
 
@@ -107,6 +108,17 @@ struct hub_down {
     uint32_t count;
 };
 
+struct hub_asked { /* see struct rapahub_route */
+    uint64_t method, number, node;
+    uint32_t containers;
+};
+
+struct hub_routed { /* see struct rapahub_query */
+    uint8_t mode;
+    uint64_t number;
+    uint32_t offset, count;
+};
+
 RAPAHUB_RECORD(hub_container, RAPAHUB_MEMBER(hub_container, major, u32),
                RAPAHUB_MEMBER(hub_container, minor, u32),
                RAPAHUB_MEMBER(hub_container, container, u32));
@@ -129,6 +141,13 @@ RAPAHUB_RECORD(hub_changes, RAPAHUB_MEMBER(hub_changes, size, u64),
 RAPAHUB_RECORD(hub_down, RAPAHUB_MEMBER(hub_down, name, string),
                RAPAHUB_MEMBER(hub_down, child, u32), RAPAHUB_MEMBER(hub_down, incarnation, u64),
                RAPAHUB_MEMBER(hub_down, class, u8), RAPAHUB_MEMBER(hub_down, count, u32));
+
+RAPAHUB_RECORD(hub_asked, RAPAHUB_MEMBER(hub_asked, method, u64),
+               RAPAHUB_MEMBER(hub_asked, number, u64), RAPAHUB_MEMBER(hub_asked, node, u64),
+               RAPAHUB_MEMBER(hub_asked, containers, u32));
+RAPAHUB_RECORD(hub_routed, RAPAHUB_MEMBER(hub_routed, mode, u8),
+               RAPAHUB_MEMBER(hub_routed, number, u64), RAPAHUB_MEMBER(hub_routed, offset, u32),
+               RAPAHUB_MEMBER(hub_routed, count, u32));
 
 /* Encode a container's id as the part of HUB_KEY_TARGET that follows the chain, and decode it. The
  * first returns the size, the second 0 or RAPAHUB_EFORMAT. */

@@ -34,8 +34,8 @@ struct cluster_resolve_members {
 };
 
 /* Finds the containers that a query means. RAPAHUB_ENOPOOL: no such pool; -EINVAL: it has no such
- * containers; RAPAHUB_ENOTLOCAL: it has none on the node that the query names; -ENOTSUP: nothing
- * here answers a query of this mode. */
+ * containers; RAPAHUB_ENOTLOCAL: it has none on the node that the query names; -ENOTSUP: a
+ * query of mode DYNAMIC, for a container says where that goes, before. */
 int cluster_resolve_members(const struct cluster_resolve *resolve, uint64_t pool,
                             const struct cluster_resolve_query *query,
                             struct cluster_resolve_members *out);

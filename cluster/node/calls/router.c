@@ -8,7 +8,10 @@
 #include <rapahub/host.h>
 #include <rapahub/route.h>
 
+#include "cluster/core/dispatch.h"
+#include "cluster/node/calls/dynamic.h"
 #include "cluster/node/calls/nested.h"
+#include "cluster/node/calls/passes.h"
 #include "cluster/node/calls/runs.h"
 #include "cluster/node/calls/typed_results.h"
 #include "hub/base/clock.h"
@@ -23,6 +26,8 @@
 struct cluster_router {
     struct cluster_router_parts parts;
     struct cluster_runs runs;
+    struct cluster_passes passes;
+    struct cluster_dynamic dynamic;
     struct cluster_node_calls *calls;
     struct cluster_nested *nested;
     struct hub_id_map *requests; /* open calls of the host, by their request */
@@ -166,15 +171,25 @@ uint64_t cluster_router_digest(struct rapahub_bytes arguments)
     return digest;
 }
 
-static int add_event(struct cluster_router *router, struct cluster_send_call *asked,
-                     struct rapahub_bytes arguments)
+static int add_event(struct cluster_router *router, const struct cluster_send_call *asked)
 {
     const struct cluster_event event = {.kind = CLUSTER_EVENT_CALL, .call = asked};
+
+    return cluster_event_queue_add_urgent(router->parts.events, &event);
+}
+
+/* A call whose query is not resolved yet comes to the core when a container has said where it
+ * goes. */
+static int hand_over(struct cluster_router *router, struct cluster_send_call *asked,
+                     struct rapahub_bytes arguments)
+{
     int status = cluster_buffers_keep(router->parts.buffers, arguments, &asked->body);
 
     if (status < 0)
         return status;
-    status = cluster_event_queue_add_urgent(router->parts.events, &event);
+    status = asked->query.mode == CLUSTER_MODE_DYNAMIC
+                 ? cluster_dynamic_begin(&router->dynamic, asked)
+                 : add_event(router, asked);
     if (status < 0)
         cluster_buffers_drop(router->parts.buffers, asked->body.number);
     return status;
@@ -213,72 +228,48 @@ int cluster_router_call(struct cluster_router *router, const struct cluster_node
     asked.streams = open->streams_count > 0;
     if (row->own)
         asked.done_below = cluster_node_calls_done_below(router->calls, row);
-    status = add_event(router, &asked, arguments);
+    status = hand_over(router, &asked, arguments);
     if (status < 0)
         cluster_node_calls_remove(router->calls, row);
     return status;
+}
+
+static void on_chosen(void *user, const struct cluster_send_call *asked)
+{
+    struct cluster_router *router = user;
+    struct cluster_node_call *row = cluster_node_calls_find(router->calls, asked->number);
+
+    if (row) {
+        row->several = is_several(router, asked);
+        row->query.offset = asked->query.mode == CLUSTER_MODE_RANGE ? asked->query.offset : 0;
+    }
+    if (add_event(router, asked) < 0)
+        cluster_router_refused(router, asked, rapahub_last_error()->code);
+}
+
+static void on_not_chosen(void *user, const struct cluster_send_call *asked, int status)
+{
+    cluster_router_refused(user, asked, status);
+}
+
+static const struct cluster_dynamic_hooks of_dynamic = {on_chosen, on_not_chosen};
+
+uint64_t cluster_router_step(struct cluster_router *router, uint64_t now_ns)
+{
+    return cluster_dynamic_step(&router->dynamic, now_ns);
 }
 
 void cluster_router_cancel(struct cluster_router *router, uint64_t number)
 {
     const struct cluster_event event = {.kind = CLUSTER_EVENT_CANCEL, .number = number};
 
+    if (cluster_dynamic_cancel(&router->dynamic, number))
+        return;
     if (cluster_event_queue_add(router->parts.events, &event) < 0)
         rapahub_clear_error(); /* it ends at its deadline instead */
 }
 
 /* ---- calls of the host ---- */
-
-/* A pool of the host itself, or an offer: it is reached by its name when the call is not one that
- * was asked to answer another, for which all of them come here. */
-struct passed {
-    struct cluster_router *router;
-    struct rapahub_request_id request;
-};
-
-static void on_passed(void *user, const struct rapahub_raw_answer *answer)
-{
-    struct passed *passed = user;
-
-    passed->router->runs.count--;
-    if (rapahub_host_answer_raw(passed->router->parts.host, passed->request, answer) < 0)
-        rapahub_clear_error();
-    free(passed);
-}
-
-/* r[impl cluster.node.calls] */
-static bool is_meant_here(const struct cluster_router *router, const struct rapahub_raw_call *call)
-{
-    const struct rapahub_query *query = call->query;
-
-    return !query || query->mode == RAPAHUB_QUERY_DIRECT || query->mode == RAPAHUB_QUERY_LOCAL ||
-           (query->mode == RAPAHUB_QUERY_PHYSICAL && query->number == router->parts.node);
-}
-
-static int pass(struct cluster_router *router, const struct rapahub_raw_call *call,
-                struct rapahub_request_id request)
-{
-    struct rapahub_raw_call again = *call;
-    struct passed *passed;
-    int status;
-
-    if ((call->uid.origin == 0 && !call->query) || !is_meant_here(router, call))
-        return rapahub_fail(RAPAHUB_ENOPOOL, "cluster.resolve.query",
-                            "there is no pool %u.%u, and no such container in this host",
-                            call->target.pool.major, call->target.pool.minor);
-    passed = malloc(sizeof *passed);
-    if (!passed)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call");
-    *passed = (struct passed){router, request};
-    again.uid = (struct rapahub_uid){0, 0};
-    again.query = NULL;
-    status = rapahub_host_call_raw(router->parts.host, &again, on_passed, passed, NULL);
-    if (status < 0)
-        free(passed);
-    else
-        router->runs.count++;
-    return status;
-}
 
 static struct cluster_resolve_query query_of(const struct rapahub_raw_call *call)
 {
@@ -368,7 +359,7 @@ static int begin(void *user, const struct rapahub_raw_call *call, struct rapahub
     int status;
 
     if (!cluster_ids_is_pool(cluster_ids_pool(call->target.pool)))
-        return pass(router, call, request);
+        return cluster_passes_begin(&router->passes, call, request);
     if (call->query && call->query->mode > RAPAHUB_QUERY_DYNAMIC)
         return rapahub_fail(RAPAHUB_EINVAL, "", "no query has the mode %d", (int)call->query->mode);
     open = open_of(router, call, request);
@@ -461,6 +452,10 @@ int cluster_router_create(const struct cluster_router_parts *parts, struct clust
                                          .nested = router->nested,
                                          .pools = parts->pools};
     hub_list_init(&router->runs.open);
+    router->passes = (struct cluster_passes){.host = parts->host, .node = parts->node};
+    router->dynamic = (struct cluster_dynamic){
+        .host = parts->host, .core = parts->core, .hooks = &of_dynamic, .user = router};
+    cluster_dynamic_init(&router->dynamic);
     if (status == 0)
         status = rapahub_host_set_router(parts->host, &takes);
     if (status < 0)
@@ -480,13 +475,14 @@ uint32_t cluster_router_open(const struct cluster_router *router)
 
 void cluster_router_close(struct cluster_router *router)
 {
+    cluster_dynamic_close(&router->dynamic);
     if (rapahub_host_set_router(router->parts.host, NULL) < 0)
         rapahub_clear_error();
 }
 
 uint32_t cluster_router_runs(const struct cluster_router *router)
 {
-    return router->runs.count;
+    return router->runs.count + router->passes.count + router->dynamic.asks;
 }
 
 void cluster_router_release(struct cluster_router **router)

@@ -18,6 +18,7 @@ struct cluster_router;
 
 struct cluster_router_parts { /* all live longer */
     struct rapahub_host *host;
+    const struct cluster_core *core;
     struct cluster_event_queue *events;
     struct cluster_buffers *buffers;
     const struct cluster_pool_records *pools;
@@ -27,6 +28,10 @@ struct cluster_router_parts { /* all live longer */
 
 /* Makes the router, and has the host give it calls. */
 int cluster_router_create(const struct cluster_router_parts *parts, struct cluster_router **out);
+
+/* Does what is due, of calls that are not the core's yet. Returns when something will be, or
+ * HUB_NEVER. */
+uint64_t cluster_router_step(struct cluster_router *router, uint64_t now_ns);
 
 /* New calls are refused from now on: RAPAHUB_ECLOSED. cluster_router_open says how many are left.
  */

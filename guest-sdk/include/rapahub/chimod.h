@@ -96,6 +96,13 @@ struct rapahub_container_ops {
      *   default: save, of everything, so that a new copy begins */
     int (*save_changes)(void *self, struct rapahub_sink *to);
     int (*load_changes)(void *self, struct rapahub_source *from, uint32_t state_version);
+    /* Says which containers of the pool a call goes to whose query is RAPAHUB_QUERY_DYNAMIC: fills
+     * in mode, number, offset and count of *out, which comes zeroed. Any mode but DYNAMIC; with
+     * DIRECT `offset` is the container. A failure ends the call. It changes nothing: it is asked
+     * of any container of the pool on the caller's node, again where a guest dies, and perhaps
+     * while a method of the container waits in a call.
+     *   default: RAPAHUB_QUERY_LOCAL */
+    int (*route)(void *self, const struct rapahub_route *asked, struct rapahub_query *out);
 };
 
 struct rapahub_chimod {

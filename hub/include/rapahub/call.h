@@ -28,12 +28,12 @@ enum rapahub_query_mode {
     RAPAHUB_QUERY_HASH,      /* the one to which the hash `number` belongs */
     RAPAHUB_QUERY_RANGE,     /* `count` containers from `offset` on */
     RAPAHUB_QUERY_BROADCAST, /* all */
-    RAPAHUB_QUERY_DYNAMIC    /* those that the pool's own callback chooses */
+    RAPAHUB_QUERY_DYNAMIC    /* those that the callback `route` of a container chooses */
 };
 
 struct rapahub_query {
     enum rapahub_query_mode mode;
-    uint64_t number;
+    uint64_t number; /* DYNAMIC: whatever `route` is to choose by */
     uint32_t offset, count;
     uint32_t order; /* calls of one caller to one container with the same number, which is not 0,
                        keep their order */
@@ -43,6 +43,15 @@ struct rapahub_query {
     void (*each)(void *user, struct rapahub_container_id from, int status, const void *result);
     void *user;
     uint64_t reserved[4];
+};
+
+/* A call with a query of mode DYNAMIC, as the callback `route` is asked where it shall go. */
+struct rapahub_route {
+    uint64_t method_id;  /* FNV-1a of the canonical signature */
+    uint64_t number;     /* of the query */
+    uint64_t node;       /* the node that asks */
+    uint32_t containers; /* of the pool: 0 to one less */
+    uint32_t reserved;
 };
 
 /* All memory belongs to the caller, who may release it as soon as the function that was given the

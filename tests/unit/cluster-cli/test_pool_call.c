@@ -29,8 +29,8 @@ static void a_pool_with_more_is_not_called_without_a_mode(void **state)
     (void)state;
     assert_int_equal(type("rapahub call --node unix:/x tally.add 5"), 2);
     assert_has(errors.text, "pool 'tally' has 4 containers: say which, as tally#0, "
-                            "tally@hash:KEY, tally@range:O+N, tally@broadcast, tally@local or "
-                            "tally@physical:N");
+                            "tally@hash:KEY, tally@range:O+N, tally@broadcast, tally@local, "
+                            "tally@physical:N or tally@dynamic");
     assert_is(fake_node.asked, "pool(tally)\nmodules()\n");
 }
 

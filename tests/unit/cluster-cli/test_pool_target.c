@@ -58,6 +58,12 @@ static void modes(void **state)
     assert_int_equal(target.query.offset, 2);
     assert_int_equal(target.query.count, 3);
     assert_true(cluster_pool_target_is_many(&target));
+    target = read_good("a@dynamic.f");
+    assert_int_equal(target.query.mode, RAPAHUB_QUERY_DYNAMIC);
+    assert_int_equal(target.query.number, 0);
+    target = read_good("a@dynamic:apples.f");
+    assert_int_equal(target.query.mode, RAPAHUB_QUERY_DYNAMIC);
+    assert_int_equal(target.query.number, hub_signature_hash("apples"));
     target = read_good("a@broadcast.f");
     assert_int_equal(target.query.mode, RAPAHUB_QUERY_BROADCAST);
     assert_true(cluster_pool_target_is_many(&target));
@@ -103,13 +109,15 @@ static void what_is_wrong_is_said(void **state)
         {"a#4096.f", "'4096' is no number of a container"},
         {"a#1x.f", "'1x' is no number of a container"},
         {"a#18446744073709551616.f", "is no number of a container"},
-        {"a@.f", "'' is no mode; there are local, physical:N, hash:KEY, range:O+N and broadcast"},
-        {"a@dynamic.f", "'dynamic' is no mode"},
+        {"a@.f", "'' is no mode; there are local, physical:N, hash:KEY, range:O+N, broadcast, "
+                 "dynamic and dynamic:KEY"},
+        {"a@dynamo.f", "'dynamo' is no mode"},
+        {"a@dynamic:.f", "hash:KEY and dynamic:KEY need a key"},
         {"a@localx.f", "'localx' is no mode"},
         {"a@physical:0.f", "'0' is no number of a node"},
         {"a@physical:x.f", "'x' is no number of a node"},
         {"a@physical:4294967296.f", "is no number of a node"},
-        {"a@hash:.f", "hash:KEY needs a key"},
+        {"a@hash:.f", "hash:KEY and dynamic:KEY need a key"},
         {"a@range:2.f", "'2' is no range; 2+3 is 2, 3 and 4"},
         {"a@range:2+0.f", "'2+0' is no range"},
         {"a@range:+3.f", "'+3' is no range"},

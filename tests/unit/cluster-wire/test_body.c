@@ -399,6 +399,7 @@ static void a_query_has_the_members_of_its_mode(void **state)
     REFUSES(CALL, call, call.mode = CLUSTER_MODE_RANGE, changed.call.count = 1,
             changed.call.offset = 4096);
     TAKES(CALL, call, call.mode = CLUSTER_MODE_DYNAMIC);
+    TAKES(CALL, call, call.mode = CLUSTER_MODE_DYNAMIC, changed.call.number = UINT64_MAX);
 }
 
 /* r[verify cluster.wire.strict] */

@@ -31,6 +31,8 @@ static void a_chimod_without_callbacks_gets_all_defaults(void **state)
 {
     const struct rapahub_chimod chimod = {.ops_size = sizeof own};
     const struct rapahub_container_ops ops = filled(&chimod);
+    const struct rapahub_route asked = {.containers = 1};
+    struct rapahub_query query = {.number = 0};
     struct rapahub_sink *sink = NULL;
     struct rapahub_source *source = NULL;
 
@@ -49,6 +51,8 @@ static void a_chimod_without_callbacks_gets_all_defaults(void **state)
     assert_int_equal(ops.schedule_recover(NULL, (struct rapahub_container_id){{1, 0}, 0}).number,
                      RAPAHUB_NODE_ANY.number);
     assert_int_equal(ops.health(NULL), RAPAHUB_HEALTH_READY);
+    assert_int_equal(ops.route(NULL, &asked, &query), 0);
+    assert_int_equal(query.mode, RAPAHUB_QUERY_LOCAL);
     ops.fini(NULL);
     rapahub_sink_destroy(sink);
     rapahub_source_destroy(source);
@@ -142,6 +146,30 @@ static void a_module_of_before_saves_everything_as_changes(void **state)
     assert_int_equal(before.ops_size, 13 * sizeof(void *)); /* as it was compiled then */
 }
 
+static int route_away(void *self, const struct rapahub_route *asked, struct rapahub_query *out)
+{
+    (void)self;
+    (void)asked;
+    (void)out;
+    return 10;
+}
+
+/* r[verify cluster.dynamic.default] */
+static void a_module_of_before_routes_nothing(void **state)
+{
+    const struct rapahub_container_ops all = {.route = route_away};
+    const struct rapahub_chimod before = {.name = "old",
+                                          .ops_size = offsetof(struct rapahub_container_ops, route),
+                                          .ops = &all},
+                                now = {.name = "new", .ops_size = sizeof all, .ops = &all};
+
+    (void)state;
+    assert_ptr_not_equal(filled(&before).route, route_away);
+    assert_int_equal(before.ops_size, 15 * sizeof(void *)); /* as it was compiled then */
+    assert_ptr_equal(filled(&now).route, route_away);
+    assert_int_equal(guest_ops_mask(&now), 1u << 15);
+}
+
 static void one_of_two_callbacks_that_belong_together_is_refused(void **state)
 {
     const struct rapahub_container_ops both = {.save_changes = save_some,
@@ -180,6 +208,7 @@ int main(void)
         cmocka_unit_test(a_state_that_cannot_be_saved_is_not_lost_in_silence),
         cmocka_unit_test(what_lies_behind_ops_size_is_not_looked_at),
         cmocka_unit_test(a_module_of_before_saves_everything_as_changes),
+        cmocka_unit_test(a_module_of_before_routes_nothing),
         cmocka_unit_test(one_of_two_callbacks_that_belong_together_is_refused),
         cmocka_unit_test(the_mask_tells_which_callbacks_are_the_modules),
     };

@@ -344,7 +344,8 @@ static void what_cannot_be_asked_is_refused_and_not_told(void **state)
 {
     struct ends ends = open_ends();
     struct rapahub_step step = within(&ends, 0), other = step;
-    struct rapahub_question question = {.kind = (enum rapahub_question_kind)5};
+    struct rapahub_question question = {.kind = RAPAHUB_QUESTION_ROUTE};
+    struct rapahub_route route = {.containers = 1};
 
     (void)state;
     assert_int_equal(rapahub_host_drain_async(handle(&ends), NULL), RAPAHUB_EINVAL);
@@ -356,7 +357,13 @@ static void what_cannot_be_asked_is_refused_and_not_told(void **state)
     assert_int_equal(rapahub_host_ask_async(handle(&ends), &step, &question), RAPAHUB_EINVAL);
     assert_int_equal(rapahub_host_ask_async(handle(&ends), &step, NULL), RAPAHUB_EINVAL);
     question.kind = RAPAHUB_QUESTION_WORK;
-    question.reserved[1] = 1;
+    question.route = &route;
+    assert_int_equal(rapahub_host_ask_async(handle(&ends), &step, &question), RAPAHUB_EINVAL);
+    question.kind = RAPAHUB_QUESTION_ROUTE;
+    route.reserved = 1;
+    assert_int_equal(rapahub_host_ask_async(handle(&ends), &step, &question), RAPAHUB_EINVAL);
+    question = (struct rapahub_question){.kind = RAPAHUB_QUESTION_WORK};
+    question.reserved[0] = 1;
     assert_int_equal(rapahub_host_ask_async(handle(&ends), &step, &question), RAPAHUB_EINVAL);
     assert_int_equal(ends.count, 0);
     close_ends(&ends);

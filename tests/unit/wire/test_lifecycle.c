@@ -39,6 +39,8 @@ static void each_method_has_its_text_and_the_id_of_it(void **state)
         "rapahub.load_changes(u64, u32) -> void",
         "rapahub.begin_token({handle: u64, id: " CONTAINER ", pool_name: string, params: bytes, "
         "how: u8, load_follows: bool}, u64) -> void",
+        "rapahub.route(u64, {method: u64, number: u64, node: u64, containers: u32}) -> {mode: u8, "
+        "number: u64, offset: u32, count: u32}",
     };
 
     (void)state;
