@@ -6,7 +6,7 @@
 
 #include "hub/base/futex.h"
 
-#define TURN (UINT32_C(1) << HUB_CALL_ID_SHIFT) /* what an id grows by with each turn */
+#define TURN (UINT32_C(1) << HUB_CALL_ID_SHIFT) /* the difference of two ids of an entry */
 
 /* Makes an id from the index of the entry, which no other call has, and a number of turns: a late
  * answer finds another id there. Never 0. r[impl call.request-id.uniqueness]

@@ -33,8 +33,9 @@ struct hub_link {
     struct hub_descriptor batch[HUB_RING_BATCH];
     uint32_t batch_at, batch_count;
     uint32_t unwoken, freed; /* slots returned since the waiting peer was woken; the last one */
-    bool listens;            /* a host: its doorbell may be armed, outside of a wait */
-    bool untold; /* readers are to be told of messages, when no more comes or before a sleep */
+    /* a host's doorbell may be armed, outside of a wait; readers are to be told of messages, when
+     * no more comes or before a sleep */
+    bool listens, untold;
     bool plenty; /* since the leader checked, a reader got as much as it should read at once */
     /* position up to which the ring was read when the token was last released */
     struct hub_a32 taken;

@@ -206,8 +206,7 @@ static bool has_moved(const struct hub_link *link, uint32_t tail)
 /* Events that came while this thread had the token, and could not be passed on, are passed on now:
  * to the next leader, by `after`; to a loop, by on_pending. If nothing may be received before owed
  * answers are sent, checking again at once would be in vain. The doorbell stays unarmed for a side
- * that checks again by itself: each store to the entry takes the cache line from the peer that
- * reads it. */
+ * that checks again by itself: each store takes the cache line of the entry from the peer. */
 static void let_go(struct hub_link *link, bool arms, bool looks_soon, bool queued)
 {
     const struct hub_link_events *events = &link->options.events;
