@@ -18,7 +18,6 @@ static enum {
     EPOCHS_ARE_NOT_COMPARED,
     TELLERS_ARE_NOT_COMPARED,
     REMOVALS_ARE_NOT_AWAITED,
-    FAILURES_ARE_NOT_TOLD,
     NOTHING_IS_TOLD,
     ALL_IS_TOLD_ONCE,
     SESSIONS_STAY,
@@ -98,8 +97,6 @@ struct cluster_report __wrap_cluster_reports_of(const struct cluster_context *co
 
     if (mutant == REMOVALS_ARE_NOT_AWAITED && pool && pool->state == CLUSTER_POOL_DESTROYING)
         report.step = CLUSTER_STEP_REMOVED;
-    if (mutant == FAILURES_ARE_NOT_TOLD && report.step == CLUSTER_STEP_FAILED)
-        report.step = CLUSTER_STEP_NONE;
     return report;
 }
 
