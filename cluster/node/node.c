@@ -17,7 +17,7 @@
 #include "cluster/node/boot/boot_read.h"
 #include "cluster/node/boot/boot_revoked.h"
 #include "cluster/node/clients.h"
-#include "cluster/node/node_exchange.h"
+#include "cluster/node/node_peering.h"
 #include "cluster/node/peers/seat_way.h"
 #include "cluster/node/runner.h"
 #include "host/socket/folders.h"
@@ -307,7 +307,7 @@ static int make(struct rapahub_node *node, const struct rapahub_node_options *op
     if (status == 0)
         status = make_router(node);
     if (status == 0)
-        status = cluster_node_exchange_begin(&node->runner);
+        status = cluster_node_peering_begin(&node->runner);
     if (status == 0)
         status = make_clients(node, options);
     if (status == 0)
@@ -428,7 +428,7 @@ static void end_work(struct rapahub_node *node)
     struct cluster_runner *runner = &node->runner;
 
     cluster_runner_end(runner); /* the core is told nothing more */
-    cluster_node_exchange_end(runner);
+    cluster_node_peering_end(runner);
     if (runner->services)
         cluster_services_show_clients(runner->services, NULL);
     if (runner->peers)
@@ -467,7 +467,7 @@ void rapahub_node_close(struct rapahub_node *node)
     }
     cluster_services_release(&runner->services);
     cluster_router_release(&runner->router);
-    cluster_exchange_release(&runner->exchange);
+    cluster_peering_release(&runner->peering);
     cluster_client_router_release(&runner->clients);
     cluster_container_steps_release(&runner->steps);
     cluster_node_identity_release(&runner->identity);

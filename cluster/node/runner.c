@@ -97,7 +97,7 @@ static void refuse(struct cluster_runner *runner, const struct cluster_event *ev
     else if (event->kind == CLUSTER_EVENT_ORDER)
         cluster_services_refused(runner->services, event->order->number, status);
     else if (event->kind == CLUSTER_EVENT_ARRIVED)
-        cluster_exchange_refused(runner->exchange, event);
+        cluster_peering_refused(runner->peering, event);
     else
         rapahub_log(RAPAHUB_LOG_DEBUG, "node", "the core refuses an event of kind %u: %s",
                     event->kind, rapahub_last_error()->text);

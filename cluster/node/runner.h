@@ -10,7 +10,7 @@
 #include "cluster/node/base/event_queue.h"
 #include "cluster/node/base/pool_records.h"
 #include "cluster/node/boot/boot.h"
-#include "cluster/node/calls/exchange.h"
+#include "cluster/node/calls/peering.h"
 #include "cluster/node/calls/router.h"
 #include "cluster/node/client_router.h"
 #include "cluster/node/disk/store_thread.h"
@@ -28,8 +28,8 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     struct cluster_pool_records *pools;
     struct cluster_store_thread *disk;
     struct cluster_router *router;
-    struct cluster_exchange_links links; /* to other nodes: those of `peers` */
-    struct cluster_exchange *exchange;
+    struct cluster_peering_links links; /* to other nodes: those of `peers` */
+    struct cluster_peering *peering;
     struct cluster_container_steps *steps;
     struct cluster_services *services;
     struct cluster_node_identity *identity;

@@ -105,7 +105,7 @@ static void end_order(struct cluster_runner *runner, const struct cluster_effect
 
 static void send_frame(struct cluster_runner *runner, const struct cluster_effect *effect)
 {
-    cluster_exchange_send(runner->exchange, effect);
+    cluster_peering_send(runner->peering, effect);
 }
 
 static void (*const carry_out[CLUSTER_EFFECT_KINDS])(struct cluster_runner *runner,

@@ -123,7 +123,7 @@ static bool take(struct end *end, struct frame *out)
 
 static void tell_link(struct end *end, uint32_t other)
 {
-    struct cluster_exchange *exchange = end->runner->exchange;
+    struct cluster_peering *peering = end->runner->peering;
     bool was_up, changed;
     uint64_t session = 0;
 
@@ -138,9 +138,9 @@ static void tell_link(struct end *end, uint32_t other)
     }
     pthread_mutex_unlock(&mutex);
     if (changed && was_up)
-        cluster_exchange_lost(exchange, other);
+        cluster_peering_lost(peering, other);
     if (changed && end->up)
-        cluster_exchange_up(exchange, other, session, 1);
+        cluster_peering_up(peering, other, session, 1);
 }
 
 static void note_map(const struct cluster_runner *runner, uint32_t node)
@@ -166,12 +166,12 @@ int __wrap_cluster_runner_turn(struct cluster_runner *runner)
 
     pthread_mutex_lock(&mutex);
     end->runner = runner;
-    runner->links = (struct cluster_exchange_links){send_frame, end_link, end};
+    runner->links = (struct cluster_peering_links){send_frame, end_link, end};
     pthread_mutex_unlock(&mutex);
     tell_link(end, other);
     while (take(end, &frame)) {
-        if (cluster_exchange_frame(runner->exchange, other, &frame.header,
-                                   (struct rapahub_bytes){frame.bytes, frame.header.body_size}) < 0)
+        if (cluster_peering_frame(runner->peering, other, &frame.header,
+                                  (struct rapahub_bytes){frame.bytes, frame.header.body_size}) < 0)
             two_nodes_cut();
         free(frame.bytes);
     }

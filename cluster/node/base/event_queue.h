@@ -10,7 +10,7 @@
 
 struct cluster_event_queue;
 
-#define CLUSTER_EVENT_QUEUE_FRAMES_MAX 16384 /* of other nodes, that wait */
+#define CLUSTER_EVENT_QUEUE_FRAMES_MAX 16384 /* frames of other nodes wait */
 
 /* Called after an event of a call was added: a caller that takes turns of the host alone would
  * never see one of the node. A constant table. */

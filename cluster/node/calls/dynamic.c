@@ -22,7 +22,7 @@ struct choice {
     uint32_t container; /* that is asked */
     uint64_t again_ns;
     bool asked;   /* the host has the question */
-    bool dropped; /* nobody wants its end */
+    bool dropped; /* its end is not wanted */
     uint8_t bytes[CLUSTER_EFFECTS_BODY_MAX];
 };
 
@@ -60,7 +60,7 @@ static void fail(struct choice *choice, int status)
 
 /* ---- the answer ---- */
 
-/* What it has answered is judged as a query of a caller is. r[impl cluster.dynamic.answer] */
+/* The answer is judged as a query of a caller is. r[impl cluster.dynamic.answer] */
 static int judge(const struct choice *choice, const struct cluster_resolve_query *query)
 {
     const struct cluster_resolve resolve = resolve_of(choice);

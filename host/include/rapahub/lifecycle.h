@@ -162,16 +162,16 @@ RAPAHUB_API_CHECKED int rapahub_host_remove_async(struct rapahub_host *host,
                                                   const struct rapahub_step *step);
 
 /* A question to a container. The result of on_done is a const uint64_t * where the question has an
- * answer: the work that remains, the number of a node, the health. That of ROUTE is a const struct
- * rapahub_query * with mode, number, offset and count, as the container gave them: nobody has
- * looked whether the pool has such containers. RAPAHUB_EPROTOCOL: its mode is none. */
+ * answer: the work that remains, the number of a node, the health. ROUTE has a const struct
+ * rapahub_query * with mode, number, offset and count, as the container gave them: the host does
+ * not know whether the pool has such containers. RAPAHUB_EPROTOCOL: its mode is none. */
 enum rapahub_question_kind {
     RAPAHUB_QUESTION_WORK,
     RAPAHUB_QUESTION_MIGRATE,          /* to `node` */
     RAPAHUB_QUESTION_EXPAND,           /* `node` has joined */
     RAPAHUB_QUESTION_SCHEDULE_RECOVER, /* of `lost` */
     RAPAHUB_QUESTION_HEALTH,
-    RAPAHUB_QUESTION_ROUTE /* of `route` */
+    RAPAHUB_QUESTION_ROUTE /* asks about `route` */
 };
 struct rapahub_question {
     enum rapahub_question_kind kind;

@@ -48,9 +48,9 @@ struct rapahub_query {
 /* A call with a query of mode DYNAMIC, as the callback `route` is asked where it shall go. */
 struct rapahub_route {
     uint64_t method_id;  /* FNV-1a of the canonical signature */
-    uint64_t number;     /* of the query */
+    uint64_t number;     /* the query has it */
     uint64_t node;       /* the node that asks */
-    uint32_t containers; /* of the pool: 0 to one less */
+    uint32_t containers; /* the pool has so many, from 0 on */
     uint32_t reserved;
 };
 

@@ -16,7 +16,7 @@
 #include "cluster/core/check.h"
 #include "cluster/core/core.h"
 #include "cluster/core/dispatch.h"
-#include "cluster/node/calls/exchange.h"
+#include "cluster/node/calls/peering.h"
 #include "hub/base/clock.h"
 #include "tests/unit/cluster-core/pool_records.h"
 
@@ -38,8 +38,8 @@ struct node {
     struct cluster_core *core;
     struct cluster_event_queue *events;
     struct cluster_buffers *buffers;
-    struct cluster_exchange *exchange;
-    struct cluster_exchange_links links;
+    struct cluster_peering *peering;
+    struct cluster_peering_links links;
     struct cluster_effects out;
     struct pool_records records;
     struct frame frames[FRAMES];
@@ -100,7 +100,7 @@ static inline void cut(void)
     up = false;
     for (unsigned i = 0; i < 2; i++) {
         drop_frames(&nodes[i]);
-        cluster_exchange_lost(nodes[i].exchange, other_of(&nodes[i])->number);
+        cluster_peering_lost(nodes[i].peering, other_of(&nodes[i])->number);
     }
 }
 
@@ -115,16 +115,16 @@ static inline void mend(void)
 {
     up = true;
     for (unsigned i = 0; i < 2; i++)
-        cluster_exchange_up(nodes[i].exchange, other_of(&nodes[i])->number,
-                            11 * other_of(&nodes[i])->number, 1);
+        cluster_peering_up(nodes[i].peering, other_of(&nodes[i])->number,
+                           11 * other_of(&nodes[i])->number, 1);
 }
 
 static inline void deliver_one(struct node *from)
 {
     const struct frame *frame = &from->frames[from->first++ % FRAMES];
 
-    if (cluster_exchange_frame(other_of(from)->exchange, from->number, &frame->header,
-                               (struct rapahub_bytes){frame->bytes, frame->header.body_size}) < 0)
+    if (cluster_peering_frame(other_of(from)->peering, from->number, &frame->header,
+                              (struct rapahub_bytes){frame->bytes, frame->header.body_size}) < 0)
         cut();
     free(frame->bytes);
 }
@@ -143,7 +143,7 @@ static inline void carry_out(struct node *node, const struct cluster_effect *eff
     struct rapahub_bytes body = body_of(node, effect);
 
     if (effect->kind == CLUSTER_EFFECT_SEND)
-        cluster_exchange_send(node->exchange, effect);
+        cluster_peering_send(node->peering, effect);
     else if (effect->kind == CLUSTER_EFFECT_DROP)
         cluster_buffers_drop(node->buffers, effect->payload);
     if (effect->kind == CLUSTER_EFFECT_RUN) {
@@ -168,7 +168,7 @@ static inline int tell(struct node *node, struct cluster_event event)
     status = cluster_core_step(node->core, &event, &node->out);
     if (status < 0 && event.kind == CLUSTER_EVENT_ARRIVED) {
         node->refused++;
-        cluster_exchange_refused(node->exchange, &event);
+        cluster_peering_refused(node->peering, &event);
     }
     for (uint32_t i = 0; i < node->out.count; i++)
         carry_out(node, &node->out.effects[i]);
@@ -251,20 +251,20 @@ static inline void open_node(struct node *node, uint32_t number)
     const struct pool_records_pool kv = {
         .name = "kv", .containers = 2, .methods = methods, .methods_count = 1};
     struct cluster_limits limits = CLUSTER_LIMITS_DEFAULT;
-    struct cluster_exchange_parts parts = {.links = &node->links};
+    struct cluster_peering_parts parts = {.links = &node->links};
 
     limits.pools = limits.entries = limits.containers = 4;
     limits.calls = limits.payloads = limits.dedup = limits.retries = limits.parked = 100;
     limits.effects = 1000;
     memset(node, 0, sizeof *node);
     node->number = number;
-    node->links = (struct cluster_exchange_links){send, end, node};
+    node->links = (struct cluster_peering_links){send, end, node};
     assert_int_equal(cluster_core_create(&limits, number, 5, &node->core), 0);
     assert_int_equal(cluster_event_queue_create(&node->events), 0);
     assert_int_equal(cluster_buffers_create(100, 4 * LARGE, &node->buffers), 0);
     parts.events = node->events;
     parts.buffers = node->buffers;
-    assert_int_equal(cluster_exchange_create(&parts, &node->exchange), 0);
+    assert_int_equal(cluster_peering_create(&parts, &node->peering), 0);
     assert_int_equal(
         tell(node, (struct cluster_event){.kind = CLUSTER_EVENT_POOL,
                                           .pool = POOL,
@@ -312,7 +312,7 @@ static inline int close_stage(void **state)
         assert_int_equal(cluster_peers_figures(parts->peers).came, 0);
         assert_int_equal(cluster_peers_figures(parts->peers).sent, 0);
         drop_frames(node);
-        cluster_exchange_release(&node->exchange);
+        cluster_peering_release(&node->peering);
         cluster_core_release(&node->core);
         cluster_event_queue_release(&node->events);
         cluster_buffers_release(&node->buffers);

@@ -181,9 +181,9 @@ static void a_frame_that_the_core_refuses_ends_the_link(void **state)
     assert_int_equal(
         cluster_peer_frame_put(&call_of_3, (struct rapahub_bytes){NULL, 0}, 0, &header, &writer),
         0);
-    cluster_exchange_lost(nodes[0].exchange, 2);
+    cluster_peering_lost(nodes[0].peering, 2);
     assert_int_equal(
-        cluster_exchange_frame(nodes[0].exchange, 2, &header, (struct rapahub_bytes){NULL, 0}), 0);
+        cluster_peering_frame(nodes[0].peering, 2, &header, (struct rapahub_bytes){NULL, 0}), 0);
     turn_both();
     assert_int_equal(nodes[0].refused, 1);
     assert_false(up);

@@ -5,7 +5,7 @@
 
 #include <rapahub/error.h>
 
-#include "cluster/node/calls/exchange.h"
+#include "cluster/node/calls/peering.h"
 #include "cluster/wire/body.h"
 #include "tests/support/testing.h"
 
@@ -25,7 +25,7 @@ struct links {
 static struct links links;
 static struct cluster_event_queue *events;
 static struct cluster_buffers *buffers;
-static struct cluster_exchange *exchange;
+static struct cluster_peering *peering;
 static uint8_t large[LARGE];
 
 static int take_sent(void *user, uint32_t node, const struct cluster_frame *header,
@@ -57,8 +57,8 @@ static void take_end(void *user, uint32_t node)
 
 static int open_stage(void **state)
 {
-    static const struct cluster_exchange_links both = {take_sent, take_end, &links};
-    struct cluster_exchange_parts parts = {.links = &both};
+    static const struct cluster_peering_links both = {take_sent, take_end, &links};
+    struct cluster_peering_parts parts = {.links = &both};
 
     (void)state;
     memset(&links, 0, sizeof links);
@@ -67,7 +67,7 @@ static int open_stage(void **state)
     assert_int_equal(cluster_buffers_create(100, BYTES, &buffers), 0);
     parts.events = events;
     parts.buffers = buffers;
-    assert_int_equal(cluster_exchange_create(&parts, &exchange), 0);
+    assert_int_equal(cluster_peering_create(&parts, &peering), 0);
     return 0;
 }
 
@@ -76,7 +76,7 @@ static int close_stage(void **state)
     (void)state;
     assert_null(cluster_event_queue_take(events));
     assert_int_equal(cluster_buffers_figures(buffers).count, 0);
-    cluster_exchange_release(&exchange);
+    cluster_peering_release(&peering);
     cluster_event_queue_release(&events);
     cluster_buffers_release(&buffers);
     return 0;
@@ -104,10 +104,10 @@ static void send(const struct cluster_peer_frame *frame, struct rapahub_bytes bo
     struct cluster_payload_body kept;
 
     assert_int_equal(cluster_buffers_keep(buffers, body, &kept), 0);
-    cluster_exchange_send(exchange, &(struct cluster_effect){.kind = CLUSTER_EFFECT_SEND,
-                                                             .frame = frame,
-                                                             .payload = kept.number,
-                                                             .body = kept.bytes});
+    cluster_peering_send(peering, &(struct cluster_effect){.kind = CLUSTER_EFFECT_SEND,
+                                                           .frame = frame,
+                                                           .payload = kept.number,
+                                                           .body = kept.bytes});
     cluster_buffers_drop(buffers, kept.number);
 }
 
@@ -140,7 +140,7 @@ static int come(const struct cluster_peer_frame *frame, struct rapahub_bytes bod
 
     hub_writer_init(&writer, bytes, sizeof bytes);
     assert_int_equal(cluster_peer_frame_put(frame, body, 0, &header, &writer), 0);
-    return cluster_exchange_frame(exchange, 3, &header, (struct rapahub_bytes){bytes, writer.size});
+    return cluster_peering_frame(peering, 3, &header, (struct rapahub_bytes){bytes, writer.size});
 }
 
 static const struct rapahub_bytes small = {"hello", 5}, none = {NULL, 0};
@@ -206,8 +206,8 @@ static void a_call_that_no_link_can_take_ends(void **state)
 /* r[verify cluster.node.unsent] */
 static void a_frame_without_a_link_says_that_it_is_lost(void **state)
 {
-    static const struct cluster_exchange_links no_links;
-    const struct cluster_exchange_parts parts = {events, buffers, &no_links};
+    static const struct cluster_peering_links no_links;
+    const struct cluster_peering_parts parts = {events, buffers, &no_links};
     const struct cluster_peer_frame call = frame_of(CLUSTER_FRAME_CALL),
                                     result = frame_of(CLUSTER_FRAME_RESULT);
 
@@ -215,8 +215,8 @@ static void a_frame_without_a_link_says_that_it_is_lost(void **state)
     links.status = -ENOTCONN;
     send(&call, small);
     says(CLUSTER_PEER_LOST, 2, 0);
-    cluster_exchange_release(&exchange);
-    assert_int_equal(cluster_exchange_create(&parts, &exchange), 0);
+    cluster_peering_release(&peering);
+    assert_int_equal(cluster_peering_create(&parts, &peering), 0);
     send(&result, small);
     says(CLUSTER_PEER_LOST, 2, 0);
     assert_int_equal(links.ended + links.sent, 0);
@@ -278,7 +278,7 @@ static void a_frame_that_comes_is_copied_for_the_core(void **state)
     assert_int_equal(event->body.size, sizeof large);
     assert_memory_equal(cluster_buffers_bytes(buffers, event->body.number).data, large,
                         sizeof large);
-    cluster_exchange_refused(exchange, event);
+    cluster_peering_refused(peering, event);
     assert_int_equal(links.ended, 1);
     assert_int_equal(links.node, 3);
     cluster_event_queue_done(events);
@@ -294,8 +294,8 @@ static void garbage_is_refused(void **state)
     for (unsigned i = 0; i < 256; i++) {
         memset(bytes, (int)i, sizeof bytes);
         header.type = (uint8_t)i;
-        assert_true(cluster_exchange_frame(exchange, 3, &header,
-                                           (struct rapahub_bytes){bytes, i % sizeof bytes}) < 0);
+        assert_true(cluster_peering_frame(peering, 3, &header,
+                                          (struct rapahub_bytes){bytes, i % sizeof bytes}) < 0);
     }
     assert_int_equal(links.sent, 0);
 }
@@ -333,7 +333,7 @@ static void so_many_frames_wait_and_no_more(void **state)
     assert_int_equal(come(&result, (struct rapahub_bytes){large, sizeof large}), RAPAHUB_EFULL);
     assert_int_equal(come(&call, none), 0);
     assert_int_equal(links.body.nack.reason, CLUSTER_NACK_BUSY);
-    cluster_exchange_up(exchange, 4, 44, 1);
+    cluster_peering_up(peering, 4, 44, 1);
     (void)next(CLUSTER_EVENT_ARRIVED);
     cluster_event_queue_done(events);
     assert_int_equal(come(&call, none), 0);
@@ -353,9 +353,9 @@ static void links_and_frames_are_told_in_their_order(void **state)
     const struct cluster_peer_frame nack = frame_of(CLUSTER_FRAME_NACK);
 
     (void)state;
-    cluster_exchange_up(exchange, 3, 33, 2);
+    cluster_peering_up(peering, 3, 33, 2);
     assert_int_equal(come(&nack, small), 0);
-    cluster_exchange_lost(exchange, 3);
+    cluster_peering_lost(peering, 3);
     says(CLUSTER_PEER_UP, 3, 33);
     assert_int_equal(next(CLUSTER_EVENT_ARRIVED)->frame->reason, CLUSTER_NACK_MOVED);
     cluster_event_queue_done(events);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/node/calls/exchange.h"
+#include "cluster/node/calls/peering.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,34 +14,33 @@
 
 #define OVERHEAD 4096 /* bytes of a body beside the arguments, the answer or the text, at most */
 
-struct cluster_exchange {
-    struct cluster_exchange_parts parts;
+struct cluster_peering {
+    struct cluster_peering_parts parts;
 };
 
-int cluster_exchange_create(const struct cluster_exchange_parts *parts,
-                            struct cluster_exchange **out)
+int cluster_peering_create(const struct cluster_peering_parts *parts, struct cluster_peering **out)
 {
-    struct cluster_exchange *exchange = calloc(1, sizeof *exchange);
+    struct cluster_peering *peering = calloc(1, sizeof *peering);
 
-    *out = exchange;
-    if (!exchange)
+    *out = peering;
+    if (!peering)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the calls between nodes");
-    exchange->parts = *parts;
+    peering->parts = *parts;
     return 0;
 }
 
-void cluster_exchange_release(struct cluster_exchange **exchange)
+void cluster_peering_release(struct cluster_peering **peering)
 {
-    free(*exchange);
-    *exchange = NULL;
+    free(*peering);
+    *peering = NULL;
 }
 
 /* ---- frames that go ---- */
 
-static int put_frame(const struct cluster_exchange *exchange,
-                     const struct cluster_peer_frame *frame, struct rapahub_bytes body)
+static int put_frame(const struct cluster_peering *peering, const struct cluster_peer_frame *frame,
+                     struct rapahub_bytes body)
 {
-    const struct cluster_exchange_links *links = exchange->parts.links;
+    const struct cluster_peering_links *links = peering->parts.links;
     size_t size = body.size + OVERHEAD;
     OWN(hub_memory) uint8_t *bytes = NULL;
     struct cluster_frame header;
@@ -60,24 +59,24 @@ static int put_frame(const struct cluster_exchange *exchange,
                                     (struct rapahub_bytes){bytes, writer.size});
 }
 
-static void tell(struct cluster_exchange *exchange, const struct cluster_event *event)
+static void tell(struct cluster_peering *peering, const struct cluster_event *event)
 {
-    if (cluster_event_queue_add(exchange->parts.events, event) < 0) {
+    if (cluster_event_queue_add(peering->parts.events, event) < 0) {
         rapahub_log(RAPAHUB_LOG_ERROR, "node", "the core is not told of node %u: %s", event->node,
                     rapahub_last_error()->text);
         rapahub_clear_error();
     }
 }
 
-static void end_link(struct cluster_exchange *exchange, uint32_t node)
+static void end_link(struct cluster_peering *peering, uint32_t node)
 {
-    const struct cluster_exchange_links *links = exchange->parts.links;
+    const struct cluster_peering_links *links = peering->parts.links;
 
     if (links->end)
         links->end(links->user, node);
 }
 
-/* What the node would have said to a call that did not get there. */
+/* The node would have said this to a call that did not get there. */
 static struct cluster_peer_frame answer_to(const struct cluster_peer_frame *call, uint8_t type)
 {
     return (struct cluster_peer_frame){.type = type,
@@ -90,13 +89,13 @@ static struct cluster_peer_frame answer_to(const struct cluster_peer_frame *call
                                        .lineage = call->lineage};
 }
 
-static void tell_answer(struct cluster_exchange *exchange, const struct cluster_peer_frame *frame,
+static void tell_answer(struct cluster_peering *peering, const struct cluster_peer_frame *frame,
                         struct rapahub_bytes text)
 {
-    tell(exchange, &(struct cluster_event){.kind = CLUSTER_EVENT_ARRIVED,
-                                           .node = frame->node,
-                                           .frame = frame,
-                                           .body = {.bytes = text, .size = text.size}});
+    tell(peering, &(struct cluster_event){.kind = CLUSTER_EVENT_ARRIVED,
+                                          .node = frame->node,
+                                          .frame = frame,
+                                          .body = {.bytes = text, .size = text.size}});
 }
 
 static struct rapahub_bytes too_large(void)
@@ -107,23 +106,23 @@ static struct rapahub_bytes too_large(void)
 }
 
 /* The call was not admitted: it is tried again, or could never get there. */
-static void fail_call(struct cluster_exchange *exchange, const struct cluster_peer_frame *call,
+static void fail_call(struct cluster_peering *peering, const struct cluster_peer_frame *call,
                       int status)
 {
     struct cluster_peer_frame answer = answer_to(call, CLUSTER_FRAME_NACK);
 
     answer.reason = CLUSTER_NACK_BUSY;
     if (status != RAPAHUB_EMSGSIZE) {
-        tell_answer(exchange, &answer, (struct rapahub_bytes){NULL, 0});
+        tell_answer(peering, &answer, (struct rapahub_bytes){NULL, 0});
         return;
     }
     answer = answer_to(call, CLUSTER_FRAME_RESULT);
     answer.status = status;
-    tell_answer(exchange, &answer, too_large());
+    tell_answer(peering, &answer, too_large());
 }
 
 /* The other node waits for it. */
-static void fail_answer(struct cluster_exchange *exchange, const struct cluster_peer_frame *frame,
+static void fail_answer(struct cluster_peering *peering, const struct cluster_peer_frame *frame,
                         int status)
 {
     struct cluster_peer_frame instead = *frame;
@@ -131,60 +130,60 @@ static void fail_answer(struct cluster_exchange *exchange, const struct cluster_
     instead.status = status;
     instead.application = 0;
     if (frame->type != CLUSTER_FRAME_RESULT || status != RAPAHUB_EMSGSIZE ||
-        put_frame(exchange, &instead, too_large()) < 0)
-        end_link(exchange, frame->node);
+        put_frame(peering, &instead, too_large()) < 0)
+        end_link(peering, frame->node);
 }
 
 /* r[impl cluster.node.unsent] */
-static void fail(struct cluster_exchange *exchange, const struct cluster_peer_frame *frame,
+static void fail(struct cluster_peering *peering, const struct cluster_peer_frame *frame,
                  int status)
 {
     rapahub_log(RAPAHUB_LOG_DEBUG, "node", "a %s to node %u is not sent: %s",
                 cluster_frame_name(frame->type), frame->node, rapahub_last_error()->text);
     rapahub_clear_error();
     if (status == -ENOTCONN)
-        cluster_exchange_lost(exchange, frame->node);
+        cluster_peering_lost(peering, frame->node);
     else if (frame->type == CLUSTER_FRAME_CALL)
-        fail_call(exchange, frame, status);
+        fail_call(peering, frame, status);
     else
-        fail_answer(exchange, frame, status);
+        fail_answer(peering, frame, status);
 }
 
-void cluster_exchange_send(struct cluster_exchange *exchange, const struct cluster_effect *effect)
+void cluster_peering_send(struct cluster_peering *peering, const struct cluster_effect *effect)
 {
-    struct rapahub_bytes body =
-        effect->payload != 0 ? cluster_buffers_bytes(exchange->parts.buffers, effect->payload)
-                             : effect->body;
-    int status = put_frame(exchange, effect->frame, body);
+    struct rapahub_bytes body = effect->payload != 0
+                                    ? cluster_buffers_bytes(peering->parts.buffers, effect->payload)
+                                    : effect->body;
+    int status = put_frame(peering, effect->frame, body);
 
     if (status < 0)
-        fail(exchange, effect->frame, status);
+        fail(peering, effect->frame, status);
 }
 
 /* ---- frames that come ---- */
 
-void cluster_exchange_refused(struct cluster_exchange *exchange, const struct cluster_event *event)
+void cluster_peering_refused(struct cluster_peering *peering, const struct cluster_event *event)
 {
-    cluster_buffers_drop(exchange->parts.buffers, event->body.number);
+    cluster_buffers_drop(peering->parts.buffers, event->body.number);
     rapahub_log(RAPAHUB_LOG_WARN, "node", "the link to node %u ends: %s", event->frame->node,
                 rapahub_last_error()->text);
-    end_link(exchange, event->frame->node);
+    end_link(peering, event->frame->node);
 }
 
 /* There is no room for a call of another node, which is to try it again. */
-static int refuse_call(struct cluster_exchange *exchange, const struct cluster_peer_frame *call)
+static int refuse_call(struct cluster_peering *peering, const struct cluster_peer_frame *call)
 {
     struct cluster_peer_frame nack = answer_to(call, CLUSTER_FRAME_NACK);
 
     nack.reason = CLUSTER_NACK_BUSY;
-    return put_frame(exchange, &nack, (struct rapahub_bytes){NULL, 0});
+    return put_frame(peering, &nack, (struct rapahub_bytes){NULL, 0});
 }
 
 /* r[impl cluster.node.frames] */
-int cluster_exchange_frame(void *user, uint32_t from, const struct cluster_frame *header,
-                           struct rapahub_bytes body)
+int cluster_peering_frame(void *user, uint32_t from, const struct cluster_frame *header,
+                          struct rapahub_bytes body)
 {
-    struct cluster_exchange *exchange = user;
+    struct cluster_peering *peering = user;
     const struct cluster_peer_frame_came came = {from, header, body};
     struct cluster_peer_frame frame;
     struct cluster_event event = {.kind = CLUSTER_EVENT_ARRIVED, .node = from, .frame = &frame};
@@ -193,18 +192,18 @@ int cluster_exchange_frame(void *user, uint32_t from, const struct cluster_frame
 
     if (status < 0)
         return status;
-    status = cluster_buffers_keep(exchange->parts.buffers, view, &event.body);
+    status = cluster_buffers_keep(peering->parts.buffers, view, &event.body);
     if (status == 0) {
-        status = cluster_event_queue_add(exchange->parts.events, &event);
+        status = cluster_event_queue_add(peering->parts.events, &event);
         if (status < 0)
-            cluster_buffers_drop(exchange->parts.buffers, event.body.number);
+            cluster_buffers_drop(peering->parts.buffers, event.body.number);
     }
-    return status < 0 && frame.type == CLUSTER_FRAME_CALL ? refuse_call(exchange, &frame) : status;
+    return status < 0 && frame.type == CLUSTER_FRAME_CALL ? refuse_call(peering, &frame) : status;
 }
 
 /* ---- links ---- */
 
-void cluster_exchange_up(void *user, uint32_t node, uint64_t session, uint32_t boot)
+void cluster_peering_up(void *user, uint32_t node, uint64_t session, uint32_t boot)
 {
     (void)boot;
     tell(user, &(struct cluster_event){.kind = CLUSTER_EVENT_PEER,
@@ -213,7 +212,7 @@ void cluster_exchange_up(void *user, uint32_t node, uint64_t session, uint32_t b
                                        .session = session});
 }
 
-void cluster_exchange_lost(void *user, uint32_t node)
+void cluster_peering_lost(void *user, uint32_t node)
 {
     tell(user, &(struct cluster_event){
                    .kind = CLUSTER_EVENT_PEER, .change = CLUSTER_PEER_LOST, .node = node});
