@@ -179,6 +179,7 @@ static int make_services(struct rapahub_node *node)
         .marker = node->boot.marker,
         .lists = {.core = runner->core,
                   .pools = runner->pools,
+                  .store = node->boot.store,
                   .name = node->name,
                   .node = node->boot.folder.node,
                   .boot = node->boot.folder.boot,

@@ -13,6 +13,11 @@
 #include "hub/shm/ring.h"
 #include "hub/wire/raw.h"
 
+/* Slots that were returned since the waiting peer was woken. */
+struct hub_link_returned {
+    uint32_t count, last;
+};
+
 struct hub_link {
     struct hub_link_options options;
     struct hub_segment_view view;
@@ -32,7 +37,7 @@ struct hub_link {
     struct hub_slots_in slots;
     struct hub_descriptor batch[HUB_RING_BATCH];
     uint32_t batch_at, batch_count;
-    uint32_t unwoken, freed; /* slots returned since the waiting peer was woken; the last one */
+    struct hub_link_returned returned;
     /* a host's doorbell may be armed, outside of a wait; readers are to be told of messages, when
      * no more comes or before a sleep */
     bool listens, untold;

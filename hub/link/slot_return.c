@@ -29,9 +29,9 @@ static void wake_for_slot(struct hub_link *link, uint32_t slot)
  * little, and sleep again. */
 void hub_slot_return_wake(struct hub_link *link)
 {
-    if (link->unwoken > 0)
-        wake_for_slot(link, link->freed);
-    link->unwoken = 0;
+    if (link->returned.count > 0)
+        wake_for_slot(link, link->returned.last);
+    link->returned.count = 0;
 }
 
 int hub_slot_return_quietly(struct hub_link *link, uint32_t slot)
@@ -40,9 +40,9 @@ int hub_slot_return_quietly(struct hub_link *link, uint32_t slot)
 
     if (r < 0)
         return r;
-    link->freed = slot;
-    link->unwoken++;
-    if (link->unwoken == FREED_MOST || !hub_wait_takes_part(&link->wait))
+    link->returned.last = slot;
+    link->returned.count++;
+    if (link->returned.count == FREED_MOST || !hub_wait_takes_part(&link->wait))
         hub_slot_return_wake(link);
     return 0;
 }

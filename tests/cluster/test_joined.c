@@ -285,8 +285,8 @@ static void a_call_goes_to_the_node_of_its_container(void **state)
     assert_int_equal(add(first, "tally#1.add"), 2);
     assert_int_equal(add(second, "tally#1.add"), 3);
     assert_int_equal(add(second, "tally#0.add"), 1);
-    refuses(second, (const char *const[]){"call", "tally#1.add", "-1", NULL}, 1, "is negative");
-    refuses(second, (const char *const[]){"call", "tally#2.add", "1", NULL}, 1, "2");
+    refuses(second, (const char *const[]){"call", "tally#1.add", "-1", NULL}, 12, "is negative");
+    refuses(second, (const char *const[]){"call", "tally#2.add", "1", NULL}, 2, "2");
 }
 
 /* Its caller does not notice: it waits, and goes on. */

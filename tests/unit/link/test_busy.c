@@ -73,7 +73,7 @@ static void who_waits_for_a_slot_is_woken_for_a_single_one(void **state)
     hub_wait_arm(&pair.guest.connection.link->wait, HUB_WAIT_TX);
     hub_slot_return_wake(host);
     assert_true((hub_load_relaxed(&pair.guest.view.entry->guest_wait) & HUB_WAIT_TX) != 0);
-    host->unwoken = 1;
+    host->returned.count = 1;
     hub_slot_return_wake(host);
     assert_int_equal(hub_load_relaxed(&pair.guest.view.entry->guest_wait) & HUB_WAIT_TX, 0);
     pair_close(&pair);
