@@ -145,8 +145,6 @@ static void a_query_for_nothing_is_refused(void **state)
     assert_int_equal(count(&on, target, &query, &number), RAPAHUB_ENOTLOCAL);
     query = (struct rapahub_query){.mode = RAPAHUB_QUERY_RANGE, .offset = 0, .count = 2};
     assert_int_equal(count(&on, target, &query, &number), RAPAHUB_EINVAL);
-    query = (struct rapahub_query){.mode = RAPAHUB_QUERY_DYNAMIC};
-    assert_int_equal(count(&on, target, &query, &number), RAPAHUB_ENOTSUP);
     query = (struct rapahub_query){.mode = RAPAHUB_QUERY_LOCAL};
     assert_int_equal(rapahub_host_call(on.host, &unknown, &number), RAPAHUB_ENOMETHOD);
     target.pool.major = 4711;

@@ -269,7 +269,8 @@ static void a_watch_that_missed_a_compaction_ends(void **state)
     close_test(&other);
 }
 
-/* r[verify cluster.store.etcd.outcome] */
+/* The put that filled it may have been carried out, though it was refused.
+ * r[verify cluster.store.etcd.outcome] */
 static void a_full_database_says_so_and_reads_go_on(void **state)
 {
     const struct etcd_process_options options = {.members = 1, .quota = "1048576"};
@@ -289,7 +290,7 @@ static void a_full_database_says_so_and_reads_go_on(void **state)
     assert_int_equal(answer.status, CLUSTER_TXN_NO_SPACE);
     assert_int_equal(put(&test, "/small").status, CLUSTER_TXN_NO_SPACE);
     assert_int_equal(read_all(&test).status, CLUSTER_TXN_OK);
-    assert_int_equal(test.answer.pairs[0].version, puts - 1);
+    assert_in_range(test.answer.pairs[0].version, puts - 1, puts);
     close_test(&test);
     etcd_process_end(&etcd);
     free(large);
