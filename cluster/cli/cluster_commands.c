@@ -166,7 +166,8 @@ const struct cli_command cluster_commands[] = {
      .operands = "FILE",
      .summary = "give the node a module",
      .text = "Sends the file, under the name and the version that the module gives itself. A\n"
-             "node that has other bytes of that name and version refuses it.",
+             "node that has other bytes of that name and version refuses it. Each node of a\n"
+             "cluster that is to have its containers needs it: the one that leads first.",
      .example = "rapahub module push build/calc.so",
      .schema = "rapahub.module-push/1",
      .members = "name, version, sha256",

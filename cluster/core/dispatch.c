@@ -51,12 +51,17 @@ static int take_next_pool(struct cluster_dispatch *core, const struct cluster_ev
     return cluster_ops_take_next_pool(core->ops, event->number, event->revision);
 }
 
+/* The link to the node that leads may be up already. */
 static int start(struct cluster_dispatch *core, const struct cluster_event *event)
 {
     const struct cluster_ops_start start = {event->session, event->boot, event->generation,
                                             event->node, event->term};
+    const struct cluster_peer *lead = cluster_peers_find(core->peers, event->node);
+    int status = cluster_ops_start(core->ops, &start);
 
-    return cluster_ops_start(core->ops, &start);
+    if (status == 0 && lead && lead->up)
+        cluster_ops_link(core->ops, event->node, true);
+    return status;
 }
 
 static int take_node(struct cluster_dispatch *core, const struct cluster_event *event)

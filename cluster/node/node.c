@@ -90,7 +90,7 @@ static int boot(struct rapahub_node *node, const struct rapahub_node_options *op
     if (status < 0)
         return status;
     node->booted = true;
-    cluster_peer_links_set_session(node->runner.peers, node->boot.session);
+    node->runner.lead = node->way.seat; /* the boot has heard the seat */
     status = cluster_boot_read_all(&node->boot, NULL, NULL);
     if (status == 0)
         status = cluster_boot_node_activate(&node->boot, options->listen);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_peering: calls between this node and others go by its links. Owner.
+/* node_peering: calls between this node and others go by its links, and reports to the node that
+ * leads. A report may be lost: its node makes it again. Owner.
  */
 #ifndef CLUSTER_NODE_NODE_PEERING_H
 #define CLUSTER_NODE_NODE_PEERING_H
@@ -9,6 +10,10 @@
 /* Makes the peering of a node whose links, events and buffers are there. From the first step of
  * the links on, the core is told of those that are up. -ENOMEM. */
 int cluster_node_peering_begin(struct cluster_runner *runner);
+
+/* Carries out effect REPORT; without a link it is dropped. */
+void cluster_node_peering_report(struct cluster_runner *runner,
+                                 const struct cluster_effect *effect);
 
 /* The core is told nothing more: before the links are closed. */
 void cluster_node_peering_end(struct cluster_runner *runner);

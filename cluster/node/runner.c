@@ -77,6 +77,9 @@ static int read_value(struct cluster_runner *runner, struct cluster_event *event
     } else if (event->kind == CLUSTER_EVENT_NEXT_POOL) {
         status = cluster_record_read(CLUSTER_KEY_NEXT_POOL, value, record);
         event->number = record->counter.next;
+    } else if (event->kind == CLUSTER_EVENT_NODE && value.size > 0) {
+        status = cluster_record_read(CLUSTER_KEY_NODE, value, record);
+        event->node_record = &record->node;
     }
     return status;
 }
@@ -85,7 +88,7 @@ static bool is_of_metastore(uint8_t kind)
 {
     return kind == CLUSTER_EVENT_DELTA || kind == CLUSTER_EVENT_POOL ||
            kind == CLUSTER_EVENT_ENTRY || kind == CLUSTER_EVENT_OPERATION ||
-           kind == CLUSTER_EVENT_NEXT_POOL;
+           kind == CLUSTER_EVENT_NEXT_POOL || kind == CLUSTER_EVENT_NODE;
 }
 
 /* The asker hears of a refusal, or the node whose frame it is. All other events are refused because
@@ -103,15 +106,18 @@ static void refuse(struct cluster_runner *runner, const struct cluster_event *ev
                     event->kind, rapahub_last_error()->text);
 }
 
-/* The core has all that the metastore had, and may act. */
+/* The core has all that the metastore had, and may act. Other nodes hear of the session now, and no
+ * sooner: a call that came before would find no pool. r[impl cluster.nodes.session] */
 static int start(struct cluster_runner *runner)
 {
     const struct cluster_event started = {.kind = CLUSTER_EVENT_STARTED,
                                           .session = runner->boot->session,
+                                          .node = runner->lead,
                                           .boot = runner->boot->folder.boot,
                                           .generation = runner->boot->generation};
 
     runner->started = true;
+    cluster_peer_links_set_session(runner->peers, runner->boot->session);
     return cluster_event_queue_add(runner->events, &started);
 }
 
@@ -444,9 +450,11 @@ int cluster_runner_begin(struct cluster_runner *runner, uint64_t timeout_ns)
         status = cluster_event_queue_add(runner->events, &tick);
     if (status < 0)
         return status;
+    cluster_map_nodes_init(&runner->nodes, runner->events);
     cluster_map_reading_init(&runner->reading, runner->boot->store, runner->events,
-                             !runner->boot->folder.joined);
+                             runner->lead == 0 ? &runner->nodes : NULL);
     cluster_map_watch_init(&runner->watch, runner->boot->store, runner->disk, runner->events);
+    runner->watch.nodes = runner->lead == 0 ? &runner->nodes : NULL;
     runner->watch.hooks = &watch_hooks;
     runner->watch.user = runner;
     status = cluster_map_watch_begin(&runner->watch, runner->boot->revision, runner->boot->last);
@@ -467,6 +475,7 @@ static void check_core(const struct cluster_runner *runner)
 void cluster_runner_end(struct cluster_runner *runner)
 {
     check_core(runner);
+    cluster_map_nodes_fini(&runner->nodes);
     if (runner->events)
         cluster_event_queue_set(runner->events, NULL, NULL);
     hub_fd_release(&runner->epoll);

@@ -15,6 +15,7 @@
 #include "cluster/node/client_router.h"
 #include "cluster/node/disk/store_thread.h"
 #include "cluster/node/guests/container_steps.h"
+#include "cluster/node/map/map_nodes.h"
 #include "cluster/node/map/map_reading.h"
 #include "cluster/node/map/map_watch.h"
 #include "cluster/node/peers/seat_service.h"
@@ -37,7 +38,9 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     struct cluster_client_router *clients;
     struct cluster_peer_links *peers;
     struct cluster_seat_service
-        *seat; /* NULL: the metastore is another node's, and drives `peers` */
+        *seat;     /* NULL: the metastore is another node's, and drives `peers` */
+    uint32_t lead; /* the node that leads; 0: this one */
+    struct cluster_map_nodes nodes;
     struct cluster_map_reading reading;
     struct cluster_map_watch watch;
     int epoll, timer;

@@ -5,6 +5,7 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/node/node_peering.h"
 #include "cluster/node/runner.h"
 #include "hub/base/check.h"
 #include "hub/base/own.h"
@@ -108,6 +109,11 @@ static void send_frame(struct cluster_runner *runner, const struct cluster_effec
     cluster_peering_send(runner->peering, effect);
 }
 
+static void report_step(struct cluster_runner *runner, const struct cluster_effect *effect)
+{
+    cluster_node_peering_report(runner, effect);
+}
+
 static void (*const carry_out[CLUSTER_EFFECT_KINDS])(struct cluster_runner *runner,
                                                      const struct cluster_effect *effect) = {
     [CLUSTER_EFFECT_TIMER] = set_timer,
@@ -123,7 +129,8 @@ static void (*const carry_out[CLUSTER_EFFECT_KINDS])(struct cluster_runner *runn
     [CLUSTER_EFFECT_REMOVE] = remove_container,
     [CLUSTER_EFFECT_ORDERED] = end_order,
     [CLUSTER_EFFECT_COPY] = copy_state,
-    [CLUSTER_EFFECT_SEND] = send_frame};
+    [CLUSTER_EFFECT_SEND] = send_frame,
+    [CLUSTER_EFFECT_REPORT] = report_step};
 
 void cluster_runner_effects_carry_out(struct cluster_runner *runner)
 {

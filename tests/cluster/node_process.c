@@ -101,11 +101,11 @@ int node_process_rapahub(const struct node_process *node, const char *const word
     return out->status;
 }
 
-void node_process_apply(const struct node_process *node, const char *pools)
+int node_process_try_apply(const struct node_process *node, const char *pools,
+                           struct process_result *out)
 {
     char path[NODE_PROCESS_PATH + 16];
     const char *const words[] = {"apply", "-f", path, NULL};
-    struct process_result result;
     FILE *file;
 
     snprintf(path, sizeof path, "%s/pools.yaml", node->folder);
@@ -113,7 +113,14 @@ void node_process_apply(const struct node_process *node, const char *pools)
     assert_non_null(file);
     fputs(pools, file);
     fclose(file);
-    if (node_process_rapahub(node, words, &result) != 0)
+    return node_process_rapahub(node, words, out);
+}
+
+void node_process_apply(const struct node_process *node, const char *pools)
+{
+    struct process_result result;
+
+    if (node_process_try_apply(node, pools, &result) != 0)
         fail_msg("apply: %s%s", result.out, result.err);
     process_result_fini(&result);
 }

@@ -38,6 +38,10 @@ int node_process_rapahub(const struct node_process *node, const char *const word
 /* Applies the text of a pool file, and waits until its pools are there. */
 void node_process_apply(const struct node_process *node, const char *pools);
 
+/* Likewise, and returns the exit status, with the output for the caller to release. */
+int node_process_try_apply(const struct node_process *node, const char *pools,
+                           struct process_result *out);
+
 /* Pids of now; 0: there is none. */
 pid_t node_process_daemon(const struct node_process *node);
 pid_t node_process_guest(const struct node_process *node, unsigned index);

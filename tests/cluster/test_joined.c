@@ -1,115 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two nodes of one cluster as real processes: the seat, and a node that has joined it. Either is
  * killed, ends, and comes again; a copy of a folder and a revoked certificate are refused. */
-#include <errno.h>
-#include <signal.h>
-
-#include "tests/cluster/join_stage.h"
-
-struct joined {
-    struct join_stage *stage;
-    struct node_process second;
-    char data[NODE_PROCESS_PATH + 16];
-    char option[96], address[64]; /* of the second, which listens */
-};
-
-/* ---- what the nodes say ---- */
-
-/* Says whether the command has printed the text. */
-static bool says(const struct node_process *node, const char *const words[], const char *text)
-{
-    struct process_result result;
-    bool found = node_process_rapahub(node, words, &result) == 0 && strstr(result.out, text);
-
-    process_result_fini(&result);
-    return found;
-}
-
-/* Asks until the answer has the text. */
-static void await(const struct node_process *node, const char *const words[], const char *text)
-{
-    bool found = false;
-
-    for (unsigned i = 0; i < 600 && !found; i++) {
-        found = says(node, words, text);
-        if (!found)
-            pause_ms(50);
-    }
-    if (!found)
-        fail_msg("'%s %s' has not come to say '%s'", words[0], words[1], text);
-}
-#define AWAIT(node, text, ...) await((node), (const char *const[]){__VA_ARGS__, NULL}, (text))
-
-static uint32_t boot_of(const struct node_process *node)
-{
-    static const char *const words[] = {"node", "status", NULL};
-    struct process_result result;
-    unsigned boot = 0;
-    const char *at;
-
-    assert_int_equal(node_process_rapahub(node, words, &result), 0);
-    at = strstr(result.out, "\nboot ");
-    if (at)
-        boot = (unsigned)strtoul(at + 6, NULL, 10);
-    process_result_fini(&result);
-    return boot;
-}
-
-/* A command to a node that fails: its status, and what it must say. */
-static void refuses(const struct node_process *node, const char *const words[], int status,
-                    const char *text)
-{
-    struct process_result result;
-
-    assert_int_equal(node_process_rapahub(node, words, &result), status);
-    if (!strstr(result.err, text))
-        fail_msg("no '%s' in: %s", text, result.err);
-    process_result_fini(&result);
-}
-
-/* ---- the stage ---- */
-
-static int begin(void **state)
-{
-    struct joined *joined = calloc(1, sizeof *joined);
-    struct join_words words = {.name = "second"};
-    void *stage = NULL;
-
-    assert_non_null(joined);
-    assert_int_equal(join_begin(&stage), 0);
-    joined->stage = stage;
-    node_process_open(&joined->second);
-    snprintf(joined->data, sizeof joined->data, "%s/data", joined->second.folder);
-    words.data = joined->data;
-    snprintf(joined->address, sizeof joined->address, "127.0.0.1:%u", network_free_port());
-    snprintf(joined->option, sizeof joined->option, "--listen=%s", joined->address);
-    joined->second.option = joined->option;
-    if (join_type(joined->stage, &words) != 0)
-        fail_msg("join: %s", joined->stage->result.err);
-    node_process_begin(&joined->second);
-    join_await(&joined->second);
-    *state = joined;
-    return 0;
-}
-
-static int end(void **state)
-{
-    struct joined *joined = *state;
-    void *stage = joined->stage;
-
-    node_process_close(&joined->second);
-    join_end(&stage);
-    free(joined);
-    return 0;
-}
-
-static void kill_daemon(const struct node_process *node)
-{
-    pid_t daemon = node_process_daemon(node);
-
-    assert_true(daemon > 0);
-    assert_int_equal(kill(daemon, SIGKILL), 0);
-}
+#include "tests/cluster/joined_stage.h"
 
 /* ---- tests ---- */
 
@@ -125,12 +17,13 @@ static void a_node_that_has_joined_knows_the_cluster(void **state)
     AWAIT(first, "second", "get", "nodes");
     AWAIT(second, joined->stage->address, "get", "nodes");
     AWAIT(second, "ACTIVE", "get", "nodes");
-    assert_false(says(first, (const char *const[]){"get", "nodes", NULL}, "JOINING"));
-    assert_int_equal(boot_of(second), 2);
+    assert_false(joined_says(first, (const char *const[]){"get", "nodes", NULL}, "JOINING"));
+    assert_int_equal(joined_boot_of(second), 2);
     node_process_apply(first, pools);
     AWAIT(second, "tally", "get", "pools");
     assert_int_equal(JOIN_ASK(joined->stage, "delete", "tally"), 0);
-    for (unsigned i = 0; says(second, (const char *const[]){"get", "pools", NULL}, "tally"); i++) {
+    for (unsigned i = 0; joined_says(second, (const char *const[]){"get", "pools", NULL}, "tally");
+         i++) {
         assert_true(i < 600);
         pause_ms(50);
     }
@@ -145,8 +38,8 @@ static void orders_are_for_the_node_with_the_metastore(void **state)
         {"delete", "tally", NULL}, {"token", "create", NULL}, {"get", "operations", NULL}};
 
     for (unsigned i = 0; i < sizeof orders / sizeof *orders; i++) {
-        refuses(second, orders[i], 6, "node 2 carries out no orders");
-        refuses(second, orders[i], 6, joined->stage->address);
+        joined_refuses(second, orders[i], 6, "node 2 carries out no orders");
+        joined_refuses(second, orders[i], 6, joined->stage->address);
     }
 }
 
@@ -159,11 +52,12 @@ static void it_serves_while_the_seat_is_away(void **state)
 
     node_process_apply(first, pools);
     AWAIT(second, "tally", "get", "pools");
-    kill_daemon(first); /* its warden begins it again */
-    assert_true(says(second, (const char *const[]){"get", "pools", NULL}, "tally"));
+    joined_kill(first); /* its warden begins it again */
+    assert_true(joined_says(second, (const char *const[]){"get", "pools", NULL}, "tally"));
     AWAIT(first, "second", "get", "nodes");
     assert_int_equal(JOIN_ASK(joined->stage, "delete", "tally"), 0);
-    for (unsigned i = 0; says(second, (const char *const[]){"get", "pools", NULL}, "tally"); i++) {
+    for (unsigned i = 0; joined_says(second, (const char *const[]){"get", "pools", NULL}, "tally");
+         i++) {
         assert_true(i < 600);
         pause_ms(50);
     }
@@ -196,23 +90,23 @@ static void a_life_that_is_killed_is_followed_by_the_next(void **state)
 {
     struct joined *joined = *state;
     struct node_process *first = &joined->stage->first, *second = &joined->second;
-    uint32_t boot = boot_of(second);
+    uint32_t boot = joined_boot_of(second);
     char next[16];
 
-    kill_daemon(second);
+    joined_kill(second);
     for (unsigned i = 0; i < 600; i++) {
         snprintf(next, sizeof next, "  %u", boot + 1);
-        if (says(first, (const char *const[]){"get", "nodes", NULL}, next))
+        if (joined_says(first, (const char *const[]){"get", "nodes", NULL}, next))
             break;
         pause_ms(50);
     }
     join_await(second);
-    assert_int_equal(boot_of(second), boot + 1);
-    kill_daemon(first);
-    kill_daemon(second);
+    assert_int_equal(joined_boot_of(second), boot + 1);
+    joined_kill(first);
+    joined_kill(second);
     join_await(first);
     join_await(second);
-    assert_int_equal(boot_of(second), boot + 2);
+    assert_int_equal(joined_boot_of(second), boot + 2);
     AWAIT(second, "ACTIVE", "get", "nodes");
 }
 
@@ -259,20 +153,6 @@ static const char acked[] =
     "pools:\n  - pool_name: tally\n    module: " TEST_PREFIX "/bin/counter.so\n"
     "    containers: 2\n    durability: acked\n";
 
-/* Adds 1 to the total of a container, and returns it. */
-static long add(const struct node_process *node, const char *target)
-{
-    const char *const words[] = {"call", target, "1", "--timeout", "20s", NULL};
-    struct process_result result;
-    long total;
-
-    if (node_process_rapahub(node, words, &result) != 0)
-        fail_msg("call %s: %s", target, result.err);
-    total = strtol(result.out, NULL, 10);
-    process_result_fini(&result);
-    return total;
-}
-
 /* The containers are the first node's. r[verify cluster.peer.send] */
 static void a_call_goes_to_the_node_of_its_container(void **state)
 {
@@ -281,12 +161,13 @@ static void a_call_goes_to_the_node_of_its_container(void **state)
 
     node_process_apply(first, acked);
     AWAIT(second, "tally", "get", "pools");
-    assert_int_equal(add(second, "tally#1.add"), 1);
-    assert_int_equal(add(first, "tally#1.add"), 2);
-    assert_int_equal(add(second, "tally#1.add"), 3);
-    assert_int_equal(add(second, "tally#0.add"), 1);
-    refuses(second, (const char *const[]){"call", "tally#1.add", "-1", NULL}, 12, "is negative");
-    refuses(second, (const char *const[]){"call", "tally#2.add", "1", NULL}, 2, "2");
+    assert_int_equal(joined_add(second, "tally#1.add"), 1);
+    assert_int_equal(joined_add(first, "tally#1.add"), 2);
+    assert_int_equal(joined_add(second, "tally#1.add"), 3);
+    assert_int_equal(joined_add(second, "tally#0.add"), 1);
+    joined_refuses(second, (const char *const[]){"call", "tally#1.add", "-1", NULL}, 12,
+                   "is negative");
+    joined_refuses(second, (const char *const[]){"call", "tally#2.add", "1", NULL}, 2, "2");
 }
 
 /* Its caller does not notice: it waits, and goes on. */
@@ -299,11 +180,11 @@ static void a_call_outlasts_the_deaths_of_both_nodes(void **state)
     node_process_apply(first, acked);
     AWAIT(second, "tally", "get", "pools");
     for (unsigned i = 0; i < KILLS; i++) {
-        kill_daemon(i % 2 == 0 ? first : second);
+        joined_kill(i % 2 == 0 ? first : second);
         if (i % 2 == 1)
             join_await(second);
         for (unsigned k = 0; k < EACH; k++)
-            assert_int_equal(add(second, "tally#0.add"), ++total);
+            assert_int_equal(joined_add(second, "tally#0.add"), ++total);
     }
 }
 
@@ -325,10 +206,10 @@ static void a_certificate_is_revoked_for_all_nodes(void **state)
     assert_non_null(at);
     assert_int_equal(sscanf(at, "serial %63s", serial), 1);
     assert_int_equal(setenv("RAPAHUB_CLIENT_TLS", out, 1), 0);
-    assert_true(says(&remote, status, "ACTIVE"));
+    assert_true(joined_says(&remote, status, "ACTIVE"));
     AWAIT(&joined->stage->first, joined->address, "get", "nodes");
     assert_int_equal(JOIN_ASK(joined->stage, "node", "revoke", serial), 0);
-    for (unsigned i = 0; says(&remote, status, "ACTIVE"); i++) {
+    for (unsigned i = 0; joined_says(&remote, status, "ACTIVE"); i++) {
         assert_true(i < 600);
         pause_ms(50);
     }
@@ -352,12 +233,12 @@ static void a_node_whose_certificate_is_revoked_is_cut_off(void **state)
     AWAIT(&joined->stage->first, "linked_nodes\":1", "node", "status", "--json");
     assert_int_equal(JOIN_ASK(joined->stage, "node", "revoke", serial), 0);
     AWAIT(&joined->stage->first, "linked_nodes\":0", "node", "status", "--json");
-    assert_true(says(&joined->second, status, "ACTIVE")); /* it goes on, alone */
+    assert_true(joined_says(&joined->second, status, "ACTIVE")); /* it goes on, alone */
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, joined_begin, joined_end)
     const struct CMUnitTest tests[] = {
         TEST(a_node_that_has_joined_knows_the_cluster),
         TEST(orders_are_for_the_node_with_the_metastore),

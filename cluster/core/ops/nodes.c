@@ -93,10 +93,12 @@ static void forget(struct cluster_nodes *nodes, const struct cluster_nodes_node 
     cluster_table_give(&nodes->rows, place);
 }
 
-/* A record without a capacity is of a node that has told none. r[impl cluster.nodes.record] */
+/* A record without a capacity is of a node that has told none. r[impl cluster.nodes.record]
+ * r[impl cluster.placement.named] */
 static void set(struct cluster_nodes_node *row, uint64_t session,
-                const struct cluster_record_node *record)
+                const struct cluster_record_node *record, bool own)
 {
+    row->named_only = record->capacity == 0 && !own;
     row->session = session;
     row->state = record->state;
     row->capacity = record->capacity > 0 ? record->capacity : 1;
@@ -120,7 +122,7 @@ int cluster_nodes_put(struct cluster_nodes *nodes, uint32_t node, uint64_t sessi
     if (!row)
         return rapahub_fail(RAPAHUB_EFULL, "cluster.nodes.record", "at most %u nodes",
                             nodes->rows.max);
-    set(row, session, record);
+    set(row, session, record, node == nodes->own);
     return 0;
 }
 

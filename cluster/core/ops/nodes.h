@@ -14,6 +14,7 @@ struct cluster_nodes_node {
     uint32_t node;
     uint32_t place;
     uint32_t capacity; /* from 1 */
+    bool named_only;   /* it gets containers only of pools that name it */
     uint8_t state;     /* enum cluster_record_node_state */
     uint64_t session;  /* 0: it has none now */
     char zone[CLUSTER_KEYS_NAME_MAX + 1];

@@ -28,7 +28,7 @@ static bool may_have(const struct cluster_context *context, const struct cluster
 {
     return node->state == CLUSTER_NODE_ACTIVE &&
            cluster_context_session(context, node->node) != 0 &&
-           (spec->nodes.count == 0 || is_listed(spec->nodes, node->node)) &&
+           (spec->nodes.count == 0 ? !node->named_only : is_listed(spec->nodes, node->node)) &&
            !is_listed(spec->not_on, node->node);
 }
 

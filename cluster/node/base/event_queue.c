@@ -17,6 +17,7 @@ struct waiting {
     struct cluster_send_call call;
     struct cluster_orders_order order;
     struct cluster_peer_frame frame;
+    struct cluster_body_step_done done;
     uint8_t bytes[]; /* all that the event names */
 };
 
@@ -93,6 +94,8 @@ static size_t copy_named(struct waiting *waiting, uint8_t *to)
         size = copy(to, size, &waiting->call.body.bytes);
     else
         size = copy(to, size, &waiting->event.body.bytes);
+    if (waiting->event.done)
+        size = copy_text(to, size, &waiting->done.text);
     if (!waiting->event.order)
         return size;
     size = copy_text(to, size, &waiting->order.pool);
@@ -116,6 +119,10 @@ static void fill(struct waiting *waiting, const struct cluster_event *event)
         waiting->frame = *event->frame;
         waiting->event.frame = &waiting->frame;
     }
+    if (event->done) {
+        waiting->done = *event->done;
+        waiting->event.done = &waiting->done;
+    }
 }
 
 /* Makes the descriptor readable, if it is to be. */
@@ -131,10 +138,15 @@ static void tell(struct cluster_event_queue *queue)
     }
 }
 
+static bool is_of_frame(const struct cluster_event *event)
+{
+    return event->frame || event->done;
+}
+
 /* Another node decides how many frames come. r[impl cluster.node.frames] */
 static int check_room(const struct cluster_event_queue *queue, const struct cluster_event *event)
 {
-    if (!event->frame || queue->frames < CLUSTER_EVENT_QUEUE_FRAMES_MAX)
+    if (!is_of_frame(event) || queue->frames < CLUSTER_EVENT_QUEUE_FRAMES_MAX)
         return 0;
     return rapahub_fail(RAPAHUB_EFULL, "cluster.node.frames", "%d frames of other nodes wait",
                         CLUSTER_EVENT_QUEUE_FRAMES_MAX);
@@ -154,7 +166,7 @@ static int add(struct cluster_event_queue *queue, const struct cluster_event *ev
     fill(waiting, event);
     (void)copy_named(waiting, waiting->bytes);
     hub_list_append(&queue->waiting, &waiting->link);
-    queue->frames += event->frame != NULL;
+    queue->frames += is_of_frame(event);
     return 0;
 }
 
@@ -205,7 +217,7 @@ const struct cluster_event *cluster_event_queue_take(struct cluster_event_queue 
         }
     }
     queue->taken = HUB_LIST_ITEM(link, struct waiting, link);
-    queue->frames -= queue->taken->event.frame != NULL;
+    queue->frames -= is_of_frame(&queue->taken->event);
     return &queue->taken->event;
 }
 

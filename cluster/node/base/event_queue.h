@@ -25,8 +25,8 @@ void cluster_event_queue_set(struct cluster_event_queue *queue,
 void cluster_event_queue_release(struct cluster_event_queue **queue);
 int cluster_event_queue_fd(const struct cluster_event_queue *queue);
 
-/* Adds a copy of an event: of its call, its order, its frame, its body and its text. It names
- * nothing else by a pointer. -ENOMEM; RAPAHUB_EFULL: too many frames wait. */
+/* Adds a copy of an event: of its call, its order, its frame, its report, its body and its text.
+ * It names nothing else by a pointer. -ENOMEM; RAPAHUB_EFULL: too many frames wait. */
 int cluster_event_queue_add(struct cluster_event_queue *queue, const struct cluster_event *event);
 
 /* Adds it, and has it told now, if that can be. It may have been told when this returns. */

@@ -13,7 +13,8 @@
 #include "hub/base/check.h"
 #include "hub/base/own.h"
 
-#define EVENTS 64 /* read at once from the observer */
+#define EVENTS   64 /* read at once from the observer */
+#define TEXT_MAX 192
 
 const struct hub_states cluster_guest_states = {
     "cluster.guest",
@@ -162,6 +163,25 @@ static int add(struct cluster_guest *guest, const struct cluster_pool_records_po
     return rapahub_supervisor_add(guest->guests->supervisor, &how, &guest->child);
 }
 
+/* A node that has joined has only the files that were pushed to it. r[impl
+ * cluster.node.modules.here]
+ */
+static void fail_module(struct cluster_guest *guest, const struct cluster_pool_records_pool *pool,
+                        const struct cluster_disk_result *result)
+{
+    char text[TEXT_MAX];
+
+    if (result->status != RAPAHUB_ENOENT || !pool) {
+        fail(guest, result->status, result->text);
+        return;
+    }
+    snprintf(text, sizeof text,
+             "its node has no file of %.*s:%.*s: rapahub module push FILE --node THAT-NODE",
+             (int)pool->spec.module.size, pool->spec.module.data, (int)pool->spec.version.size,
+             pool->spec.version.data);
+    fail(guest, RAPAHUB_ENOENT, text);
+}
+
 static void on_module(void *user, struct cluster_disk_result *result)
 {
     struct cluster_guest *guest = user;
@@ -175,7 +195,7 @@ static void on_module(void *user, struct cluster_disk_result *result)
         return;
     }
     if (status < 0) {
-        fail(guest, status, result->text);
+        fail_module(guest, pool, result);
         return;
     }
     status = pool && guest->guests->supervisor

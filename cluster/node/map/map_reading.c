@@ -16,13 +16,15 @@ static const struct part {
              {CLUSTER_KEY_POOL, CLUSTER_EVENT_POOL, false},
              {CLUSTER_KEY_OPERATION, CLUSTER_EVENT_OPERATION, true},
              {CLUSTER_KEY_NEXT_POOL, CLUSTER_EVENT_NEXT_POOL, true},
+             {CLUSTER_KEY_NODE, CLUSTER_EVENT_NODE, true},
+             {CLUSTER_KEY_SESSION, CLUSTER_EVENT_NODE, true},
              {CLUSTER_KEY_ENTRY, CLUSTER_EVENT_ENTRY, false}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 void cluster_map_reading_init(struct cluster_map_reading *reading, struct cluster_metastore *store,
-                              struct cluster_event_queue *events, bool leads)
+                              struct cluster_event_queue *events, struct cluster_map_nodes *nodes)
 {
-    *reading = (struct cluster_map_reading){.store = store, .events = events, .leads = leads};
+    *reading = (struct cluster_map_reading){.store = store, .events = events, .nodes = nodes};
 }
 
 static int tell(struct cluster_map_reading *reading, const struct cluster_event *event)
@@ -45,7 +47,7 @@ static void read_page(struct cluster_map_reading *reading);
  * r[impl cluster.join.follows] */
 static unsigned next_part(const struct cluster_map_reading *reading, unsigned part)
 {
-    while (part < PARTS && parts[part].of_leader && !reading->leads)
+    while (part < PARTS && parts[part].of_leader && !reading->nodes)
         part++;
     return part;
 }
@@ -69,6 +71,8 @@ static int tell_pair(struct cluster_map_reading *reading, const struct cluster_p
         return RAPAHUB_EFORMAT;
     if (key.kind != part->key || part->key == CLUSTER_KEY_LOG)
         return 0;
+    if (part->event == CLUSTER_EVENT_NODE)
+        return cluster_map_nodes_take(reading->nodes, &key, pair, false);
     event.pool = key.pool;
     event.container = key.container;
     event.number = key.number;

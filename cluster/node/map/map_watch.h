@@ -3,7 +3,7 @@
  * the core, in order: a delta only after it is durable in the node's log, a pool's record before
  * the delta of its revision, its removal after that. Values are told as in map_reading. A revision
  * without a delta is noted on the disk, so that a metastore that lacks it is told as old. A
- * certificate that was revoked is told at once. Owner.
+ * certificate that was revoked is told at once, and so is a node. Owner.
  */
 #ifndef CLUSTER_NODE_MAP_MAP_WATCH_H
 #define CLUSTER_NODE_MAP_MAP_WATCH_H
@@ -14,6 +14,7 @@
 #include "cluster/metastore/metastore.h"
 #include "cluster/node/base/event_queue.h"
 #include "cluster/node/disk/store_thread.h"
+#include "cluster/node/map/map_nodes.h"
 #include "hub/base/list.h"
 
 /* Upwards. A constant table. */
@@ -28,6 +29,7 @@ struct cluster_map_watch {
     struct cluster_metastore *store;
     struct cluster_store_thread *disk;
     struct cluster_event_queue *events;
+    struct cluster_map_nodes *nodes; /* told at once; NULL: this node does not lead */
     uint64_t watch;
     uint64_t logged;     /* revision of the last delta that went to the log */
     uint64_t seen;       /* the last revision without a delta; the log says nothing of it */

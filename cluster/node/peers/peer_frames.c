@@ -150,6 +150,8 @@ static int take(void *user, const struct cluster_frame *frame, const struct clus
     case CLUSTER_FRAME_NACK:
     case CLUSTER_FRAME_CANCEL:
         return hand_up(link, CLUSTER_PEER_CALLS, frame, body);
+    case CLUSTER_FRAME_STEP_DONE:
+        return hand_up(link, CLUSTER_PEER_STEPS, frame, body);
     default:
         return refuse_frame(frame, "came from a node");
     }

@@ -10,7 +10,7 @@
 /* For the connection of each link. */
 extern const struct cluster_connection_hooks cluster_peer_frames_hooks;
 
-/* Puts a frame of CALLS, or has it wait for credit. See cluster_peer_links_send. */
+/* Puts a frame of CALLS or STEPS, or has it wait for credit. See cluster_peer_links_send. */
 int cluster_peer_frames_send(struct cluster_peer_link *link, const struct cluster_frame *header,
                              struct rapahub_bytes body);
 

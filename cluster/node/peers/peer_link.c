@@ -41,7 +41,7 @@ void cluster_peer_link_tell(struct cluster_peer_link *link)
 
     for (unsigned i = 0; i < CLUSTER_PEER_USERS; i++) {
         if (!links->hooks[i] || link->told[i] || link->state != CLUSTER_PEER_LINK_UP ||
-            (i == CLUSTER_PEER_CALLS && link->session == 0))
+            (i != CLUSTER_PEER_STORE && link->session == 0))
             continue;
         link->told[i] = true;
         links->hooks[i]->up(links->users[i], link->node, link->session, link->boot);

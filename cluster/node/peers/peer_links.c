@@ -220,6 +220,13 @@ uint32_t cluster_peer_links_dialled(const struct cluster_peer_links *self)
     return link && link->state == CLUSTER_PEER_LINK_UP ? link->node : 0;
 }
 
+uint64_t cluster_peer_links_session(struct cluster_peer_links *self, uint32_t node)
+{
+    const struct cluster_peer_link *link = cluster_peer_link_find(self, node);
+
+    return link ? link->session : 0;
+}
+
 /* ---- sent ---- */
 
 int cluster_peer_links_send(struct cluster_peer_links *self, uint32_t node,

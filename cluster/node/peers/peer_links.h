@@ -33,13 +33,14 @@ struct cluster_peer_links;
 enum cluster_peer_user {
     CLUSTER_PEER_STORE, /* STORE_*: the seat of the metastore, or who asks it */
     CLUSTER_PEER_CALLS, /* CALL, RESULT, NACK, CANCEL */
+    CLUSTER_PEER_STEPS, /* STEP_DONE: the node that leads, or who reports to it */
     CLUSTER_PEER_USERS
 };
 
 /* Upwards; all run inside of cluster_peer_links_step, or of the function that sets them. They may
  * send, but must not step. A constant table. */
 struct cluster_peer_links_hooks {
-    /* The link to a node is up. For CALLS its session is known; for STORE it may be 0. */
+    /* The link to a node is up. Its session is known, but for STORE it may be 0. */
     void (*up)(void *user, uint32_t node, uint64_t session, uint32_t boot);
     /* It is gone, with all that was under way. */
     void (*lost)(void *user, uint32_t node);
@@ -104,7 +105,10 @@ void cluster_peer_links_dial_no_more(struct cluster_peer_links *self);
 /* Returns the node that is dialled, while its link is up; else 0. */
 uint32_t cluster_peer_links_dialled(const struct cluster_peer_links *self);
 
-/* Sends a frame of CALLS: copied. Without credit of the other side it waits, in its order.
+/* Returns the session of a node whose link is up; 0: it is not known, or there is no link. */
+uint64_t cluster_peer_links_session(struct cluster_peer_links *self, uint32_t node);
+
+/* Sends a frame of CALLS or STEPS: copied. Without credit of the other side it waits, in its order.
  * -ENOTCONN: no link to the node is up, or its session is not known. RAPAHUB_EFULL: too much waits;
  * the link ends, which `lost` tells. Others of cluster_connection_put: likewise. */
 int cluster_peer_links_send(struct cluster_peer_links *self, uint32_t node,

@@ -17,7 +17,7 @@ static void on_up(void *user, uint32_t node, uint64_t session, uint32_t boot)
     (void)session, (void)boot;
     if (node != cluster_peer_links_dialled(way->links))
         return;
-    way->node = node;
+    way->node = way->seat = node;
     cluster_seat_client_link_up(way->store);
 }
 

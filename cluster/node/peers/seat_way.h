@@ -13,6 +13,7 @@ struct cluster_seat_way {
     struct cluster_peer_links *links; /* set by its maker; they live longer */
     struct cluster_metastore *store;  /* NULL: not opened */
     uint32_t node;                    /* the seat's, while the link is up; else 0 */
+    uint32_t seat;                    /* the seat's, also afterwards; 0: no link was up yet */
 };
 
 extern const struct cluster_seat_link cluster_seat_way_link;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/node/services/module_orders.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "hub/base/own.h"
 
 #define MODULES_MAX 1024 /* in a list */
+#define TEXT_MAX    512
 
 /* ---- a push ---- */
 
@@ -42,6 +44,38 @@ static void on_recorded(void *user, int status, uint64_t rev, const struct clust
                                "the module cannot be recorded in the metastore");
 }
 
+/* The file stays where the node that leads has recorded the same one. */
+static void on_looked_up(void *user, int status, uint64_t rev, const struct cluster_page *page)
+{
+    struct cluster_asking_question *question = user;
+    char text[TEXT_MAX];
+
+    (void)rev;
+    if (status == CLUSTER_TXN_OK && page->count == 0) {
+        snprintf(text, sizeof text,
+                 "the cluster has no module of this name and version yet: push it to the node that "
+                 "leads first, with --node %s",
+                 question->asking->lists.leader);
+        cluster_questions_fail(question, RAPAHUB_ENOENT, text);
+        return;
+    }
+    if (status != CLUSTER_TXN_OK)
+        cluster_questions_fail_store(question, status);
+    else
+        on_recorded(question, CLUSTER_TXN_CONFLICT, 0, page->pairs, page->count);
+}
+
+/* A node that does not lead writes nothing. r[impl cluster.node.modules.here] */
+static int look_up(struct cluster_asking_question *question, struct rapahub_bytes name)
+{
+    char past[CLUSTER_KEYS_SIZE_MAX + 1];
+    const struct cluster_span span = {.from = name, .to = {past, name.size + 1}, .pairs_max = 1};
+
+    memcpy(past, name.data, name.size);
+    past[name.size] = '\0';
+    return cluster_metastore_range(question->asking->store, &span, on_looked_up, question);
+}
+
 static int put_record(struct cluster_asking_question *question, struct rapahub_bytes value)
 {
     char to[CLUSTER_KEYS_SIZE_MAX];
@@ -56,6 +90,8 @@ static int put_record(struct cluster_asking_question *question, struct rapahub_b
     status = cluster_keys_build(&key, to);
     if (status < 0)
         return status;
+    if (question->asking->lists.leader)
+        return look_up(question, (struct rapahub_bytes){to, (size_t)status});
     {
         const struct rapahub_bytes name = {to, (size_t)status};
         const struct cluster_compare absent = {.kind = CLUSTER_ABSENT, .key = name};

@@ -242,7 +242,7 @@ static int take_token_revoke(struct cluster_asking *asking, struct cluster_asker
     X("release(string, u32) -> u64", OPERATOR, LEADER, take_release)                    \
     X("apply(bytes, bool) -> u64", ADMIN, LEADER, take_apply)                           \
     X("remove(string) -> u64", ADMIN, LEADER, take_remove)                              \
-    X("push(string, u64, u64, bytes) -> bool", ADMIN, LEADER, take_push)                \
+    X("push(string, u64, u64, bytes) -> bool", ADMIN, EACH_NODE, take_push)             \
     X("unpush(string, string) -> void", ADMIN, LEADER, take_unpush)                     \
     X("tokens() -> string", VIEWER, EACH_NODE, take_tokens)                             \
     X("revoked() -> string", VIEWER, EACH_NODE, take_revoked)                           \

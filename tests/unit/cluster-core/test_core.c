@@ -333,6 +333,68 @@ static void calls_that_cannot_be_are_refused(void **state)
     cluster_core_release(&core);
 }
 
+/* ---- a node that does not lead ---- */
+
+static const struct cluster_effect *find_effect(enum cluster_effect_kind kind)
+{
+    for (uint32_t i = 0; i < effects.count; i++)
+        if (effects.effects[i].kind == kind)
+            return &effects.effects[i];
+    return NULL;
+}
+
+/* Up to where the entry of container 0 says that it begins on this node, in session 8. */
+static struct cluster_core *open_with_entry(void)
+{
+    const struct pool_records_pool kv = {.name = "kv", .containers = 1};
+    const struct cluster_entry entry = {.state = CLUSTER_ENTRY_STARTING,
+                                        .owner = 1,
+                                        .session = 8,
+                                        .epoch = 1,
+                                        .lineage = cluster_ids_lineage(1, 0)};
+    struct cluster_limits limits = small;
+    const struct cluster_event events[] = {
+        {.kind = CLUSTER_EVENT_TICK},
+        {.kind = CLUSTER_EVENT_READING, .revision = 7},
+        {.kind = CLUSTER_EVENT_POOL,
+         .pool = POOL,
+         .revision = 6,
+         .record = pool_records_of(&kv, &records)},
+        {.kind = CLUSTER_EVENT_ENTRY, .pool = POOL, .revision = 7, .entry = &entry},
+        {.kind = CLUSTER_EVENT_READ}};
+    struct cluster_core *core;
+
+    limits.peers = 2;
+    assert_int_equal(cluster_core_create(&limits, 1, 5, &core), 0);
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        assert_int_equal(tell(core, events[i]), 0);
+    return core;
+}
+
+/* r[verify cluster.step.again] */
+static void a_link_may_be_up_before_the_node_starts(void **state)
+{
+    const struct cluster_event up = {
+        .kind = CLUSTER_EVENT_PEER, .change = CLUSTER_PEER_UP, .node = 2, .session = 3};
+    const struct cluster_event started = {
+        .kind = CLUSTER_EVENT_STARTED, .session = 8, .boot = 1, .node = 2};
+    struct cluster_core *core = open_with_entry();
+    struct cluster_event begun = {.kind = CLUSTER_EVENT_BEGUN, .pool = POOL};
+    const struct cluster_effect *report;
+
+    (void)state;
+    assert_int_equal(tell(core, up), 0);
+    assert_int_equal(tell(core, started), 0);
+    assert_non_null(find_effect(CLUSTER_EFFECT_BEGIN));
+    begun.id = find_effect(CLUSTER_EFFECT_BEGIN)->id;
+    assert_int_equal(tell(core, begun), 0);
+    report = find_effect(CLUSTER_EFFECT_REPORT);
+    assert_non_null(report);
+    assert_int_equal(report->number, 2);
+    assert_int_equal(report->how, CLUSTER_STEP_BEGUN);
+    cluster_core_release(&core);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +406,7 @@ int main(void)
         cmocka_unit_test(a_broadcast_tells_of_each_container),
         cmocka_unit_test(an_answer_without_a_place_is_dropped_outside),
         cmocka_unit_test(calls_that_cannot_be_are_refused),
+        cmocka_unit_test(a_link_may_be_up_before_the_node_starts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -193,6 +193,27 @@ static void only_active_nodes_that_the_pool_allows_get_any(void **state)
     close_context();
 }
 
+/* r[verify cluster.placement.named] */
+static void a_node_without_a_capacity_is_to_be_named(void **state)
+{
+    const struct cluster_record_node own = {.state = CLUSTER_NODE_ACTIVE};
+    static uint32_t nodes[20];
+    uint32_t counts[NODES + 1];
+
+    (void)state;
+    open_context();
+    assert_int_equal(cluster_nodes_put(context.nodes, 1, 101, &own), 0);
+    put_node(2, 0, "");
+    place(&(struct wish){.containers = 20}, nodes, counts);
+    assert_int_equal(counts[1], 20);
+    place(&(struct wish){.containers = 20, .only = {1, 2}, .only_count = 2}, nodes, counts);
+    assert_in_range(counts[2], 1, 19);
+    put_node(2, 1, "");
+    place(&(struct wish){.containers = 20}, nodes, counts);
+    assert_in_range(counts[2], 1, 19);
+    close_context();
+}
+
 /* r[verify cluster.placement.each] */
 static void each_node_gets_one_where_that_is_asked_for(void **state)
 {
@@ -234,6 +255,7 @@ int main(void)
         cmocka_unit_test(a_node_that_has_more_than_its_part_is_passed_over),
         cmocka_unit_test(zones_get_equal_parts_where_that_is_asked_for),
         cmocka_unit_test(only_active_nodes_that_the_pool_allows_get_any),
+        cmocka_unit_test(a_node_without_a_capacity_is_to_be_named),
         cmocka_unit_test(each_node_gets_one_where_that_is_asked_for),
         cmocka_unit_test(there_must_be_space_on_the_nodes_that_may),
     };

@@ -84,6 +84,16 @@ PEERS void peers_calls_up(void *user, uint32_t node, uint64_t session, uint32_t 
     peers_up(user, CLUSTER_PEER_CALLS, node, session, boot);
 }
 
+PEERS void peers_steps_up(void *user, uint32_t node, uint64_t session, uint32_t boot)
+{
+    peers_up(user, CLUSTER_PEER_STEPS, node, session, boot);
+}
+
+PEERS void peers_steps_lost(void *user, uint32_t node)
+{
+    peers_lost(user, CLUSTER_PEER_STEPS, node);
+}
+
 PEERS void peers_store_lost(void *user, uint32_t node)
 {
     peers_lost(user, CLUSTER_PEER_STORE, node);
@@ -113,6 +123,8 @@ PEERS const struct cluster_peer_links_hooks peers_store = {peers_store_up, peers
                                                            peers_frame};
 PEERS const struct cluster_peer_links_hooks peers_calls = {peers_calls_up, peers_calls_lost,
                                                            peers_frame};
+PEERS const struct cluster_peer_links_hooks peers_steps = {peers_steps_up, peers_steps_lost,
+                                                           peers_frame};
 
 /* ---- the stage ---- */
 
@@ -128,6 +140,7 @@ PEERS void peers_begin(struct peers_stage *stage, unsigned at, uint32_t number, 
     assert_int_equal(cluster_peer_links_begin(node->links, &life), 0);
     cluster_peer_links_set_user(node->links, CLUSTER_PEER_STORE, &peers_store, node);
     cluster_peer_links_set_user(node->links, CLUSTER_PEER_CALLS, &peers_calls, node);
+    cluster_peer_links_set_user(node->links, CLUSTER_PEER_STEPS, &peers_steps, node);
 }
 
 PEERS void peers_end(struct peers_node *node)

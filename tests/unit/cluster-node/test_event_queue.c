@@ -47,7 +47,9 @@ static void all_that_an_event_names_is_copied(void **state)
                                                .spec = {spec, 8},
                                                .digest = {body, 8},
                                                .manifest = {manifest, 8}};
-    struct cluster_event event = {.text = {text, 8}, .order = &order, .body = {{body, 8}, 0, 8}};
+    const struct cluster_body_step_done done = {.container = 3, .text = {manifest, 8}};
+    struct cluster_event event = {
+        .text = {text, 8}, .order = &order, .body = {{body, 8}, 0, 8}, .done = &done};
     const struct cluster_event *taken;
 
     (void)state;
@@ -69,6 +71,8 @@ static void all_that_an_event_names_is_copied(void **state)
     assert_memory_equal(taken->order->spec.data, "ssssssss", 8);
     assert_memory_equal(taken->order->digest.data, "bbbbbbbb", 8);
     assert_memory_equal(taken->order->manifest.data, "mmmmmmmm", 8);
+    assert_true(taken->done != &done && taken->done->container == 3);
+    assert_memory_equal(taken->done->text.data, "mmmmmmmm", 8);
     cluster_event_queue_release(&queue);
 }
 

@@ -203,6 +203,35 @@ static void a_call_comes_as_it_was_sent(void **state)
         -ENOTCONN);
 }
 
+/* r[verify cluster.nodes.frame] */
+static void a_report_goes_to_its_user(void **state)
+{
+    struct peers_stage *stage = *state;
+    struct peers_node *one = &stage->nodes[0], *two = &stage->nodes[1];
+    const struct cluster_frame header = {.type = CLUSTER_FRAME_STEP_DONE};
+    const struct cluster_body body = {
+        .step_done = {.pool = PEERS_POOL, .epoch = 4, .step = CLUSTER_STEP_BEGUN}};
+    struct cluster_body came;
+    uint8_t bytes[200];
+    struct hub_writer writer;
+
+    come(stage, 1, 3);
+    PEERS_UNTIL(stage,
+                peers_is_up(one, CLUSTER_PEER_STEPS, 2) && peers_is_up(two, CLUSTER_PEER_STEPS, 1));
+    hub_writer_init(&writer, bytes, sizeof bytes);
+    assert_int_equal(cluster_body_put(&writer, header.type, &body), 0);
+    assert_int_equal(
+        cluster_peer_links_send(two->links, 1, &header, (struct rapahub_bytes){bytes, writer.size}),
+        0);
+    PEERS_UNTIL(stage, one->frames == 1);
+    assert_int_equal(one->header.type, CLUSTER_FRAME_STEP_DONE);
+    assert_int_equal(
+        cluster_body_read(header.type, (struct rapahub_bytes){one->body, one->size}, &came), 0);
+    assert_int_equal(came.step_done.epoch, 4);
+    assert_int_equal(cluster_peer_links_session(one->links, 2), SESSION(2));
+    assert_int_equal(cluster_peer_links_session(one->links, 3), 0);
+}
+
 /* Calls wait for credit, in order, up to a bound; then the link ends.
  * r[verify cluster.nodes.bounds] */
 static void calls_wait_for_credit_up_to_a_bound(void **state)
@@ -309,6 +338,7 @@ int main(void)
         TEST(two_of_one_life_are_one_too_many),
         TEST(a_user_that_comes_later_is_told),
         TEST(a_call_comes_as_it_was_sent),
+        TEST(a_report_goes_to_its_user),
         TEST(calls_wait_for_credit_up_to_a_bound),
         TEST(pieces_of_the_store_go_to_its_user),
         TEST(the_link_of_a_certificate_that_is_revoked_ends),
