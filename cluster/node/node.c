@@ -22,6 +22,7 @@
 #include "cluster/node/runner.h"
 #include "host/socket/folders.h"
 #include "host/socket/role.h"
+#include "hub/base/check.h"
 #include "hub/base/clock.h"
 #include "hub/base/random.h"
 
@@ -90,7 +91,8 @@ static int boot(struct rapahub_node *node, const struct rapahub_node_options *op
     if (status < 0)
         return status;
     node->booted = true;
-    node->runner.lead = node->way.seat; /* the boot has heard the seat */
+    node->runner.lead = node->way.seat;
+    CHECK(node->boot.folder.joined == (node->runner.lead != 0)); /* the boot has heard the seat */
     status = cluster_boot_read_all(&node->boot, NULL, NULL);
     if (status == 0)
         status = cluster_boot_node_activate(&node->boot, options->listen);

@@ -54,6 +54,20 @@ static int set_alarm(struct cluster_runner *runner, uint64_t next_ns)
                : 0;
 }
 
+/* Each node writes its own record: if that is not sound it is no node for this one, which goes on.
+ */
+static void read_node(struct cluster_event *event, struct rapahub_bytes value,
+                      struct cluster_record *record)
+{
+    if (cluster_record_read(CLUSTER_KEY_NODE, value, record) == 0) {
+        event->node_record = &record->node;
+        return;
+    }
+    rapahub_log(RAPAHUB_LOG_WARN, "node", "node %u gets no containers: %s", event->node,
+                rapahub_last_error()->text);
+    rapahub_clear_error();
+}
+
 /* Reads the value of a key, which an event of the metastore has as its body. */
 static int read_value(struct cluster_runner *runner, struct cluster_event *event,
                       struct cluster_record *record)
@@ -78,8 +92,7 @@ static int read_value(struct cluster_runner *runner, struct cluster_event *event
         status = cluster_record_read(CLUSTER_KEY_NEXT_POOL, value, record);
         event->number = record->counter.next;
     } else if (event->kind == CLUSTER_EVENT_NODE && value.size > 0) {
-        status = cluster_record_read(CLUSTER_KEY_NODE, value, record);
-        event->node_record = &record->node;
+        read_node(event, value, record);
     }
     return status;
 }

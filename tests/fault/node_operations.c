@@ -341,14 +341,25 @@ static void make_pools(struct node_stage *stage)
     keep(stage, NODE_OPERATIONS_MODULE);
 }
 
-static void await_quarantine(struct node_stage *stage)
+static bool is_quarantined(struct node_stage *stage)
 {
     const struct rapahub_string name = rapahub_string_of("shy");
+    uint64_t until_ns = hub_clock_after(2 * HUB_SECOND);
     char pool[NODE_STAGE_DOCUMENT] = "";
 
-    while (!strstr(pool, "\"QUARANTINED\""))
+    while (!strstr(pool, "\"QUARANTINED\"") && hub_clock_left(until_ns) > 0)
         assert_null(node_stage_ask(stage, "pool(string) -> string",
                                    (const void *const[]){&name, NULL}, pool));
+    return strstr(pool, "\"QUARANTINED\"") != NULL;
+}
+
+/* A guest that is killed may be the one that has looked at the module, and is about to end. */
+static void quarantine(struct node_stage *stage)
+{
+    for (unsigned i = 0; i == 0 || !is_quarantined(stage); i++) {
+        assert_true(i < 30);
+        (void)node_process_kill_guest(&stage->node, 0);
+    }
 }
 
 static void make_quarantine(struct node_stage *stage)
@@ -362,8 +373,7 @@ static void make_quarantine(struct node_stage *stage)
     node_stage_begin(stage);
     type(stage, (const char *const[]){"apply", "-f", path, NULL});
     write_file(stage, "flag", "", flag);
-    assert_true(node_process_kill_guest(&stage->node, 0));
-    await_quarantine(stage);
+    quarantine(stage);
     keep(stage, NODE_OPERATIONS_QUARANTINED);
     assert_int_equal(unlink(flag), 0);
 }

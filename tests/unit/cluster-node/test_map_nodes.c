@@ -77,6 +77,7 @@ static void what_is_older_is_left_out(void **state)
     take(CLUSTER_KEY_SESSION, 2, 9, "s");
     take(CLUSTER_KEY_NODE, 2, 4, "active");
     take(CLUSTER_KEY_NODE, 2, 3, NULL);
+    assert_null(cluster_event_queue_take(events));
 }
 
 static void there_are_at_most_so_many(void **state)
@@ -87,6 +88,7 @@ static void there_are_at_most_so_many(void **state)
         expect(i, 0, "active");
     }
     take(CLUSTER_KEY_NODE, CLUSTER_MAP_NODES_MAX + 1, 1000, "active");
+    assert_null(cluster_event_queue_take(events));
     take(CLUSTER_KEY_NODE, 1, 1001, "left");
     expect(1, 0, "left");
 }
