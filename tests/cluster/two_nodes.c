@@ -21,7 +21,8 @@ struct frame {
 
 /* The end of a node, and the frames that go to it. */
 struct end {
-    struct cluster_runner *runner; /* NULL: the node is down */
+    struct cluster_runner *runner; /* of the thread of its node */
+    uint64_t session;              /* 0: the node is down */
     unsigned told;                 /* link that it was told of */
     bool up;                       /* as it was told */
     struct frame frames[FRAMES];
@@ -125,13 +126,12 @@ static void tell_link(struct end *end, uint32_t other)
 {
     struct cluster_peering *peering = end->runner->peering;
     bool was_up, changed;
-    uint64_t session = 0;
+    uint64_t session;
 
     pthread_mutex_lock(&mutex);
     was_up = end->up;
     changed = end->told != link_number;
-    if (end_of(other)->runner)
-        session = end_of(other)->runner->boot->session;
+    session = end_of(other)->session;
     if (changed) {
         end->told = link_number;
         end->up = link_up && session != 0;
@@ -166,6 +166,7 @@ int __wrap_cluster_runner_turn(struct cluster_runner *runner)
 
     pthread_mutex_lock(&mutex);
     end->runner = runner;
+    end->session = runner->boot->session;
     runner->links = (struct cluster_peering_links){send_frame, end_link, end};
     pthread_mutex_unlock(&mutex);
     tell_link(end, other);
@@ -285,7 +286,7 @@ static void give_away(struct living *one)
 static void forget(uint32_t node)
 {
     pthread_mutex_lock(&mutex);
-    end_of(node)->runner = NULL;
+    end_of(node)->session = 0;
     end_of(node)->up = false;
     pthread_mutex_unlock(&mutex);
 }
