@@ -79,8 +79,8 @@ static int tell_joined(const struct cli *cli, const char *data,
                               MEMBER("node", joined->node), MEMBER("seat", joined->seat));
     printf("cluster  %s\nnode     %" PRIu32 "\nseat     %s\n", uuid, joined->node, joined->seat);
     cli_failure_note(cli,
-                     "next: rapahubd --data %s; it runs no containers yet, and answers what this "
-                     "cluster has",
+                     "next: rapahubd --data %s; it begins containers of pools that name this node, "
+                     "and calls those of all nodes",
                      data);
     return 0;
 }

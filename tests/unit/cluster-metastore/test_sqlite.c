@@ -166,7 +166,7 @@ static uint64_t begin_watch(struct store_stage *stage, const char *from, const c
 static void what_a_watch_was_not_told_is_not_forgotten(void **state)
 {
     struct store_stage *stage = *state;
-    struct watched watched = {0}, idle = {0};
+    static struct watched watched, idle; /* they are told when the store is closed */
     uint64_t first = store_stage_put(stage, "/a", "1").rev, last, watch;
 
     put_often(stage, 2000);
