@@ -55,6 +55,7 @@ static int misbehave(const struct sorter *sorter, uint64_t number, struct rapahu
     case SORTER_HANGS:
         if (is_first(sorter, "hung"))
             pause_ms(HANGS_MS);
+        out->mode = RAPAHUB_QUERY_LOCAL;
         break;
     default:
         out->mode = (enum rapahub_query_mode)77;
@@ -104,6 +105,13 @@ static int sorter_where(void *self, uint32_t *container)
     return 0;
 }
 
+/* Leaves a file. */
+static int sorter_mark(void *self)
+{
+    (void)is_first(self, "marked");
+    return 0;
+}
+
 /* Waits in a call to a pool of the module `chained`, at this path. */
 static int sorter_stall(void *self, uint32_t major, struct rapahub_string path)
 {
@@ -121,6 +129,7 @@ static const struct rapahub_container_ops ops = {.init = sorter_init, .route = s
 
 static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(where, sorter_where, u32, void),
+    RAPAHUB_METHOD(mark, sorter_mark, void, void),
     RAPAHUB_METHOD(stall, sorter_stall, void, u32, string),
     RAPAHUB_METHOD_END,
 };
