@@ -12,19 +12,11 @@ int hub_fanin_diagnosis_ring(const struct rapahub_region *region, uint32_t index
 {
     struct hub_ring_view view = hub_region_ring_view(region->mapping.data, &region->shape, index);
     int held = hub_lock_free(region->mapping.fd, HUB_REGION_LOCK_PRODUCER + index, 1);
-    int r = 0;
+    int r;
 
-    *out = (struct rapahub_region_queue){.index = index,
-                                         .held = held == 0,
-                                         .credit_max = region->shape.cell_count,
-                                         .head = hub_load_relaxed64(&view.ring->head),
-                                         .tail = hub_load_relaxed64(&view.ring->tail)};
-    if (region->shape.cell_count <= scan_max)
-        r = hub_resume_head(&view, &out->head);
-    if (r == 0 && region->shape.cell_count <= scan_max)
-        r = hub_resume_tail(&view, &out->tail);
-    if (out->tail < out->head)
-        out->tail = out->head;
+    *out = (struct rapahub_region_queue){
+        .index = index, .held = held == 0, .credit_max = region->shape.cell_count};
+    r = hub_resume_ends(&view, region->shape.cell_count <= scan_max, &out->head, &out->tail);
     out->delivered = out->head;
     return r;
 }

@@ -19,7 +19,7 @@ int hub_fanout_diagnosis_queue(const struct rapahub_region *region, uint32_t ind
     struct hub_ring_view view = hub_region_queue_view(region->mapping.data, &region->shape, index);
     const struct hub_region_consumer *entry = hub_fanout_consumer(region, index);
     uint32_t flags = hub_observe(&entry->flags);
-    int r = 0;
+    int r;
 
     *out =
         (struct rapahub_region_queue){.index = index,
@@ -27,16 +27,9 @@ int hub_fanout_diagnosis_queue(const struct rapahub_region *region, uint32_t ind
                                       .detached = flags & HUB_CONSUMER_DETACHED,
                                       .held = is_locked(region, HUB_REGION_LOCK_CONSUMER + index),
                                       .credit_max = region->shape.fanout.credit_max,
-                                      .head = hub_load_relaxed64(&view.ring->head),
-                                      .tail = hub_load_relaxed64(&view.ring->tail),
                                       .delivered = hub_load_relaxed64(&entry->delivered),
                                       .dropped = hub_load_relaxed64(&entry->dropped)};
-    if (region->shape.cell_count <= scan_max)
-        r = hub_resume_head(&view, &out->head);
-    if (r == 0 && region->shape.cell_count <= scan_max)
-        r = hub_resume_tail(&view, &out->tail);
-    if (out->tail < out->head)
-        out->tail = out->head;
+    r = hub_resume_ends(&view, region->shape.cell_count <= scan_max, &out->head, &out->tail);
     return r;
 }
 

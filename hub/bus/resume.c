@@ -58,3 +58,18 @@ int hub_resume_tail(const struct hub_ring_view *view, uint64_t *out)
     *out = next;
     return 0;
 }
+
+int hub_resume_ends(const struct hub_ring_view *view, bool scan, uint64_t *head, uint64_t *tail)
+{
+    int r = 0;
+
+    *head = hub_load_relaxed64(&view->ring->head);
+    *tail = hub_load_relaxed64(&view->ring->tail);
+    if (scan)
+        r = hub_resume_head(view, head);
+    if (scan && r == 0)
+        r = hub_resume_tail(view, tail);
+    if (*tail < *head)
+        *tail = *head;
+    return r;
+}

@@ -13,4 +13,8 @@ int hub_resume_head(const struct hub_ring_view *view, uint64_t *out);
  * is not it: with a consumer that runs meanwhile that is wrong. RAPAHUB_ECORRUPT. */
 int hub_resume_tail(const struct hub_ring_view *view, uint64_t *out);
 
+/* Both of an SPSC ring, for people: of its cells, or without `scan` its counters, of which a tail
+ * before the head counts as the head. RAPAHUB_ECORRUPT: what was not found is the counter's. */
+int hub_resume_ends(const struct hub_ring_view *view, bool scan, uint64_t *head, uint64_t *tail);
+
 #endif
