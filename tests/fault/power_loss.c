@@ -140,12 +140,16 @@ static off_t size_of(int fd)
     return fd >= 0 && fstat(fd, &status) == 0 ? status.st_size : 0;
 }
 
-/* Each page is of before or of after its last changes. */
+/* Each page is of before or of after its last changes. A file that is no longer there has no pages
+ * of after. */
 static void mix(struct power_loss *loss, int before, int after, int to)
 {
     static const char zeros[PAGE];
-    off_t size = size_of(coin(loss) ? after : before);
+    off_t size;
 
+    if (after < 0)
+        after = before;
+    size = size_of(coin(loss) ? after : before);
     assert_int_equal(ftruncate(to, size), 0);
     for (off_t at = 0; at < size; at += (off_t)PAGE) {
         int from = coin(loss) ? after : before;
