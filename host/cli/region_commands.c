@@ -51,6 +51,8 @@ static const struct cli_option publish_options[] = {
           .fallback = "block"),
     VALUE(CHOICE, "long", "P", "a line that is longer than a message may be",
           .choices = "refuse|cut|split", .fallback = "refuse"),
+    VALUE(TEXT, "type", "TYPE",
+          "each line is a value of this type: i64, string, {at: u64, load: f64}"),
     ZERO_OPTION,
     FOREIGN_OPTION,
     END};
@@ -67,6 +69,8 @@ static const struct cli_option tail_options[] = {
           "once)",
           .choices = "before|after", .fallback = "before"),
     FLAG("position", "each message after its position and a space; fanin: PRODUCER:POSITION"),
+    VALUE(TEXT, "type", "TYPE",
+          "messages of this type, as text or JSON; others are told and left out"),
     ZERO_OPTION,
     FOREIGN_OPTION,
     END};
@@ -75,7 +79,7 @@ static const struct cli_option stat_options[] = {
     VALUE(SPAN, "every", "DUR", "again and again, with rates, until Ctrl-C", .letter = 'n'),
     FOREIGN_OPTION, END};
 
-#define FIGURES "tail, head, depth, cells, poisoned, reaped"
+#define FIGURES "tail, head, depth, cells, poisoned, reaped, decode_errors"
 #define QUEUES                                                                                \
     "queues[{consumer, subscribed, detached, held, depth, credit_max, delivered, dropped}], " \
     "rings[{producer, held, depth, head, tail}]"
@@ -114,8 +118,11 @@ const struct cli_command cli_region_commands[] = {
      .summary = "each line of standard input is a message",
      .text = "Publishes until the end of standard input, or Ctrl-C. A line that is too long is\n"
              "refused by its number; what came before it is published.",
-     .example = "ls | rapahub region publish jobs\n"
-                "find . -print0 | rapahub region publish jobs -0",
+     .example =
+         "ls | rapahub region publish jobs\n"
+         "find . -print0 | rapahub region publish jobs -0\n"
+         "echo '{cpu: 0, load: 0.5}' | rapahub region publish loads --type '{cpu: u32, load: "
+         "f64}'",
      .schema = "rapahub.region.publish/1",
      .members = "name, published, dropped",
      .options = publish_options,
@@ -132,7 +139,7 @@ const struct cli_command cli_region_commands[] = {
              "error. With -o json an object for each message.",
      .example = "rapahub region tail jobs -f --ack after | while read -r line; do echo $line; done",
      .schema = "rapahub.region.tail/1",
-     .members = "position, skipped, size, message, producer",
+     .members = "position, skipped, size, message, value, producer",
      .options = tail_options,
      .operand = CLI_OPERAND_REGION,
      .operands_min = 1,

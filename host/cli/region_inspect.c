@@ -82,6 +82,9 @@ static void print_messages(const struct rapahub_region_report *report)
     else
         printf("messages     %" PRIu64 ", from position %" PRIu64 " to %" PRIu64 "\n", depth,
                report->head, report->tail);
+    if (report->decode_errors > 0)
+        printf("decoding     %" PRIu64 " messages were of another type, or damaged\n",
+               report->decode_errors);
 }
 
 static void print_text(const struct rapahub_region_report *report)

@@ -6,18 +6,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rapahub/envelope.h>
 #include <rapahub/error.h>
-#include <rapahub/region.h>
 
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
 #include "host/cli/command/interrupt.h"
 #include "host/cli/region_commands.h"
+#include "host/cli/target/value_type.h"
 #include "host/cli/text/json.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
+#include "hub/wire/text.h"
 
 #define CHUNK     65536
+#define TEXT_MAX  ((size_t)1 << 20)       /* bytes of a line that is the text of a value */
 #define BLOCK_FOR (100 * HUB_MILLISECOND) /* then the signals are looked at */
 
 /* In the order of the choices of --long. */
@@ -34,18 +37,47 @@ struct publishing {
     uint64_t number; /* the number of the line, from 1 on */
     uint64_t published;
     int interrupt;
+    struct cli_value_type type; /* the option --type */
 };
 
+static int push_once(struct publishing *p)
+{
+    return p->type.type
+               ? rapahub_producer_push_value(p->producer, p->type.type, p->type.value, BLOCK_FOR)
+               : rapahub_producer_push(p->producer, p->line, p->size, BLOCK_FOR);
+}
+
 /* A region that stays full is waited for until Ctrl-C; a consumer that died may come again. */
-static int push(struct publishing *p)
+static int push_when_there_is_room(struct publishing *p)
 {
     int r;
 
     do {
-        r = rapahub_producer_push(p->producer, p->line, p->size, BLOCK_FOR);
+        r = push_once(p);
         if ((r == RAPAHUB_ETIMEDOUT || r == RAPAHUB_EPEERDEAD) && cli_interrupt_take(p->interrupt))
             return RAPAHUB_EINTR;
     } while (r == RAPAHUB_ETIMEDOUT || r == RAPAHUB_EPEERDEAD);
+    return r;
+}
+
+static int parse(struct publishing *p, struct hub_text_arena *arena)
+{
+    int r = p->type.type ? hub_text_parse(p->type.type, p->line, p->size, p->type.value, arena) : 0;
+
+    return r < 0 ? rapahub_fail(r, "region.decode", "line %" PRIu64 ": %s", p->number,
+                                rapahub_last_error()->text)
+                 : r;
+}
+
+/* A value refers to memory of its text until it is published. */
+static int push(struct publishing *p)
+{
+    struct hub_text_arena arena = {0};
+    int r = parse(p, &arena);
+
+    if (r == 0)
+        r = push_when_there_is_room(p);
+    hub_text_arena_fini(&arena);
     p->published += r == 0;
     p->size = 0;
     return r == RAPAHUB_EFULL
@@ -145,6 +177,20 @@ static int publish_all(struct publishing *p)
     return (int)r;
 }
 
+/* The text of a value is not cut, and makes one message. */
+static int read_type(const struct cli *cli, struct publishing *p)
+{
+    const char *text = cli_arguments_text(&cli->arguments, "type");
+
+    if (!text)
+        return 0;
+    if (p->too_long != TOO_LONG_REFUSE)
+        return rapahub_fail(RAPAHUB_EINVAL, "",
+                            "--type and --long %s: the text of a value is neither cut nor split",
+                            p->too_long == TOO_LONG_CUT ? "cut" : "split");
+    return cli_value_type_parse(text, &p->type);
+}
+
 static int open_all(struct cli *cli, struct publishing *p, struct rapahub_region **region)
 {
     static const enum rapahub_on_full policies[] = {RAPAHUB_ON_FULL_BLOCK, RAPAHUB_ON_FULL_DROP,
@@ -160,6 +206,8 @@ static int open_all(struct cli *cli, struct publishing *p, struct rapahub_region
     int r = index ? cli_region_fanout_index(index, "producer", &producer.index) : 0;
 
     if (r == 0)
+        r = read_type(cli, p);
+    if (r == 0)
         r = cli_interrupt_open(&p->interrupt);
     if (r == 0)
         r = rapahub_region_open(arguments->operands[0], &options, region);
@@ -168,7 +216,7 @@ static int open_all(struct cli *cli, struct publishing *p, struct rapahub_region
     if (r == 0 && report.message_max == 0)
         r = rapahub_fail(RAPAHUB_ESTALE, "region.generation", "the region was removed meanwhile");
     if (r == 0)
-        p->max = report.message_max;
+        p->max = p->type.type ? TEXT_MAX : report.message_max;
     return r == 0 ? rapahub_producer_open(*region, &producer, &p->producer) : r;
 }
 
@@ -204,6 +252,7 @@ int cli_region_publish(struct cli *cli)
     rapahub_producer_close(p.producer);
     (void)rapahub_region_close(region);
     free(p.line);
+    cli_value_type_fini(&p.type);
     hub_fd_release(&p.interrupt);
     return r;
 }

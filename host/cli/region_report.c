@@ -95,7 +95,8 @@ static void write_figures(struct cli_json *json, const struct rapahub_region_rep
 {
     cli_json_put(json, MEMBER("tail", report->tail), MEMBER("head", report->head),
                  MEMBER("depth", report->tail - report->head), MEMBER("cells", report->cells),
-                 MEMBER("poisoned", report->poisoned), MEMBER("reaped", report->reaped));
+                 MEMBER("poisoned", report->poisoned), MEMBER("reaped", report->reaped),
+                 MEMBER("decode_errors", report->decode_errors));
 }
 
 void cli_region_report_write(struct cli_json *json, const char *name,

@@ -55,8 +55,9 @@ static int show(const struct cli *cli, const struct sample *before, const struct
             MEMBER("tail", report->tail), MEMBER("head", report->head),
             MEMBER("depth", report->tail - report->head), MEMBER("cells", report->cells),
             MEMBER("poisoned", report->poisoned), MEMBER("reaped", report->reaped),
-            MEMBER("routed", report->routed), MEMBER("dropped", report->dropped),
-            MEMBER("published_per_s", published), MEMBER("taken_per_s", taken));
+            MEMBER("decode_errors", report->decode_errors), MEMBER("routed", report->routed),
+            MEMBER("dropped", report->dropped), MEMBER("published_per_s", published),
+            MEMBER("taken_per_s", taken));
     printf("tail %" PRIu64 "  head %" PRIu64 "  depth %" PRIu64 " of %" PRIu64 "  poisoned %" PRIu64
            "  reaped %" PRIu64,
            report->tail, report->head, report->tail - report->head, cli_region_report_room(report),

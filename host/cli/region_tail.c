@@ -3,17 +3,20 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include <rapahub/envelope.h>
 #include <rapahub/error.h>
-#include <rapahub/region.h>
 
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
 #include "host/cli/command/interrupt.h"
 #include "host/cli/region_commands.h"
+#include "host/cli/target/value_type.h"
 #include "host/cli/text/json.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
+#include "hub/wire/text.h"
 
 #define MESSAGE_MAX  65536
 #define AT_THE_END   (20 * HUB_MILLISECOND) /* a region that stays empty so long is at its end */
@@ -27,38 +30,71 @@ struct tailing {
     char end;      /* the byte after each message */
     uint64_t left; /* messages until the end; UINT64_MAX: no end */
     int interrupt;
-    uint8_t *bytes; /* MESSAGE_MAX of them */
+    uint8_t *bytes;             /* MESSAGE_MAX of them */
+    struct cli_value_type type; /* the option --type */
 };
 
-static int write_json(const struct tailing *tailing, const struct rapahub_message *message)
+/* The message is its text, or the JSON of its value. */
+static int write_json(const struct tailing *tailing, const struct rapahub_message *message,
+                      const char *value)
 {
     const struct rapahub_string text = {message->data, message->size};
 
-    if (tailing->fanin)
-        return cli_json_print(stdout, tailing->cli->command->schema,
-                              MEMBER("position", message->position),
-                              MEMBER("skipped", message->skipped), MEMBER("size", message->size),
-                              MEMBER("message", text), MEMBER("producer", message->producer - 1));
     return cli_json_print(stdout, tailing->cli->command->schema,
                           MEMBER("position", message->position),
                           MEMBER("skipped", message->skipped), MEMBER("size", message->size),
-                          MEMBER("message", text));
+                          MEMBER_IF(tailing->fanin, "producer", message->producer - 1),
+                          value ? cli_json_raw("value", value) : MEMBER("message", text));
 }
 
-static int write_line(const struct tailing *tailing, const struct rapahub_message *message)
+/* Decodes a copy, for other processes can write what a peek shows. Returns 1 for a message that is
+ * not of the type: it is told, and left out. */
+static int print_value(const struct tailing *tailing, const struct rapahub_message *shown,
+                       char **out)
+{
+    const struct cli_value_type *type = &tailing->type;
+    struct rapahub_message message = *shown;
+    int r;
+
+    if (message.data != tailing->bytes && message.size > 0)
+        memcpy(tailing->bytes, message.data, message.size);
+    message.data = tailing->bytes;
+    r = rapahub_consumer_value(tailing->consumer, &message, type->type, type->value);
+    if (r < 0) {
+        cli_failure_note(tailing->cli, "position %" PRIu64 " is left out: %s", message.position,
+                         rapahub_last_error()->text);
+        return 1;
+    }
+    *out = cli_json_wanted(tailing->cli) ? hub_text_json(type->type, type->value)
+                                         : hub_text_print(type->type, type->value);
+    return *out ? 0 : rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a value");
+}
+
+static void note_skipped(const struct tailing *tailing, const struct rapahub_message *message)
 {
     if (message->skipped > 0)
         cli_failure_note(tailing->cli,
                          "%" PRIu64 " messages before position %" PRIu64
                          " were left unfinished by producers that died",
                          message->skipped, message->position);
+}
+
+static int write_line(const struct tailing *tailing, const struct rapahub_message *message)
+{
+    OWN(hub_memory) char *value = NULL;
+    int r = tailing->type.type ? print_value(tailing, message, &value) : 0;
+
+    if (r != 0)
+        return r < 0 ? r : 0;
     if (cli_json_wanted(tailing->cli))
-        return write_json(tailing, message);
+        return write_json(tailing, message, value);
     if (tailing->position && tailing->fanin)
         printf("%" PRIu32 ":", message->producer - 1);
     if (tailing->position)
         printf("%" PRIu64 " ", message->position);
-    if (message->size > 0)
+    if (value)
+        fputs(value, stdout);
+    else if (message->size > 0)
         (void)fwrite(message->data, 1, message->size, stdout);
     putchar(tailing->end);
     return 0;
@@ -67,8 +103,10 @@ static int write_line(const struct tailing *tailing, const struct rapahub_messag
 /* A message is written as a whole before it is done; a closed pipe ends it, and it stays then. */
 static int write_out(const struct tailing *tailing, const struct rapahub_message *message)
 {
-    int r = write_line(tailing, message);
+    int r;
 
+    note_skipped(tailing, message);
+    r = write_line(tailing, message);
     if (r == 0 && (fflush(stdout) != 0 || ferror(stdout)))
         r = rapahub_fail(RAPAHUB_EPIPE, "", "cannot write to standard output");
     return r;
@@ -143,8 +181,11 @@ static int open_all(struct cli *cli, struct tailing *tailing, struct rapahub_reg
         .foreign = cli_arguments_flag(&cli->arguments, "foreign")};
     struct rapahub_consumer_options consumer;
     struct rapahub_region_report report;
+    const char *type = cli_arguments_text(&cli->arguments, "type");
     int r = read_consumer(cli, &consumer);
 
+    if (r == 0 && type)
+        r = cli_value_type_parse(type, &tailing->type);
     if (r == 0)
         r = cli_interrupt_open(&tailing->interrupt);
     tailing->bytes = malloc(MESSAGE_MAX);
@@ -180,6 +221,7 @@ int cli_region_tail(struct cli *cli)
     rapahub_consumer_close(tailing.consumer);
     (void)rapahub_region_close(region);
     free(tailing.bytes);
+    cli_value_type_fini(&tailing.type);
     hub_fd_release(&tailing.interrupt);
     return r == RAPAHUB_EPIPE ? 0 : r;
 }

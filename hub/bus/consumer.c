@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* consumer: the public handle: role, wait, take back what a dead producer left, try again. */
+#include "hub/bus/consumer.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +175,11 @@ int rapahub_consumer_done(struct rapahub_consumer *consumer, size_t count)
     while (count-- > 0)
         hub_fanin_reader_take(&consumer->reader);
     return 0;
+}
+
+void hub_consumer_count_undecodable(const struct rapahub_consumer *consumer)
+{
+    (void)hub_add64(&hub_region_header(consumer->role.region)->decode_errors, 1);
 }
 
 uint32_t rapahub_consumer_index(const struct rapahub_consumer *consumer)

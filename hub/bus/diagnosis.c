@@ -106,6 +106,7 @@ static int report_body(struct rapahub_region *region, struct rapahub_region_repo
 
     region->view = hub_region_view(region->mapping.data, &region->shape);
     out->poisoned = hub_load_relaxed64(&header->poisoned_total);
+    out->decode_errors = hub_load_relaxed64(&header->decode_errors);
     out->reaped = hub_load_relaxed64(&header->reaped_total);
     out->producer = has_role(region, HUB_LEASE_PRODUCER, HUB_REGION_LOCK_PRODUCER);
     out->consumer = has_role(region, HUB_LEASE_CONSUMER, HUB_REGION_LOCK_CONSUMER);

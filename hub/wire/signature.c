@@ -13,13 +13,23 @@ struct output {
     char *to;
     size_t size;   /* bytes at `to`, with the final 0 */
     size_t length; /* bytes of the whole text, without the 0 */
+    uint64_t hash; /* FNV-1a 64 of the whole text */
 };
+
+#define HASH_FIRST UINT64_C(0xcbf29ce484222325)
+
+static uint64_t hash_on(uint64_t hash, char byte)
+{
+    return (hash ^ (uint8_t)byte) * UINT64_C(0x100000001b3);
+}
 
 static void add(struct output *output, const char *text)
 {
-    for (; *text; text++, output->length++)
+    for (; *text; text++, output->length++) {
+        output->hash = hash_on(output->hash, *text);
         if (output->length + 1 < output->size)
             output->to[output->length] = *text;
+    }
 }
 
 static void end(const struct output *output)
@@ -49,7 +59,7 @@ static void add_type(struct output *output, const struct rapahub_type *type, uns
 size_t hub_signature_print(const char *name, const struct rapahub_type *const *types, char *to,
                            size_t size)
 {
-    struct output output = {to, size, 0};
+    struct output output = {to, size, 0, HASH_FIRST};
     const char *before = "(";
 
     add(&output, name);
@@ -65,11 +75,19 @@ size_t hub_signature_print(const char *name, const struct rapahub_type *const *t
 
 uint64_t hub_signature_hash(const char *text)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = HASH_FIRST;
 
     for (; *text; text++)
-        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+        hash = hash_on(hash, *text);
     return hash;
+}
+
+uint64_t hub_signature_hash_type(const struct rapahub_type *type)
+{
+    struct output output = {NULL, 0, 0, HASH_FIRST};
+
+    add_type(&output, type, 0);
+    return output.hash;
 }
 
 bool hub_signature_is_name(const char *text)

@@ -50,6 +50,9 @@ size_t hub_signature_print(const char *name, const struct rapahub_type *const *t
 /* Returns the FNV-1a 64 hash. */
 uint64_t hub_signature_hash(const char *text);
 
+/* Returns that of the canonical text of a type alone, "{x: f64, y: f64}". */
+uint64_t hub_signature_hash_type(const struct rapahub_type *type);
+
 /* Says whether `text` is a method's name: letters, digits and _, the first no digit, at most 63
  * bytes. */
 bool hub_signature_is_name(const char *text);

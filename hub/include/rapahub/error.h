@@ -67,6 +67,17 @@ RAPAHUB_BEGIN_DECLS
       "make it anew: rapahub region recreate NAME")                                               \
     X(ECORRUPT, -4145, 1, "the region is damaged", "make it anew: rapahub region recreate NAME")  \
     X(EPEERDEAD, -4146, 9, "the only counterpart in the region is dead", "start it again")        \
+    X(EENVTRUNCATED, -4147, 1, "the message ends within its envelope or payload",                 \
+      "mend its sender")                                                                          \
+    X(EENVMAGIC, -4148, 1, "the message has no envelope", "mend its sender, or read it as bytes") \
+    X(EENVVERSION, -4149, 1, "the message's envelope is of another version",                      \
+      "upgrade the reader, or mend the sender")                                                   \
+    X(EENVFLAGS, -4150, 1, "the message's envelope has flags that are not known",                 \
+      "upgrade the reader, or mend the sender")                                                   \
+    X(EENVLENGTH, -4151, 1, "the lengths in the message's envelope are wrong", "mend its sender") \
+    X(EDECODE, -4152, 1, "the message is not of the type",                                        \
+      "read it as the type of its sender, or mend the sender")                                    \
+    X(EENVCHECKSUM, -4153, 1, "the checksum of the message is wrong", "mend its sender")          \
     /* the host: -4161 to -4192 */                                                                \
     X(ESTOPPED, -4161, 6, "the guest was stopped on request", "start it again")                   \
     X(ERESTARTING, -4162, 75, "the guest restarts", "try again")                                  \

@@ -178,6 +178,7 @@ struct rapahub_region_report {
     uint32_t message_max; /* bytes of the longest message */
     uint64_t tail, head;  /* positions; tail - head messages are in it, and not routed yet */
     uint64_t poisoned, reaped;
+    uint64_t decode_errors;  /* messages that consumers could not decode: <rapahub/envelope.h> */
     bool producer, consumer; /* such a role is held: by lock, or by a lease */
     bool stuck; /* the position at the head is claimed and not published: see `blocker` */
     struct rapahub_region_blocker blocker;
