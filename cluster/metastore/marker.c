@@ -16,6 +16,7 @@ struct cluster_marker_slot {
     struct cluster_txn *txn; /* NULL: free */
     cluster_on_txn *on_txn;
     void *user;
+    bool unsure;     /* it was sent once, and its outcome is not known */
     uint64_t due_ns; /* 0: the store has it */
     uint64_t backoff_ns;
 };
@@ -61,12 +62,15 @@ static void wait_for_turn(struct cluster_marker_slot *slot)
     slot->due_ns = slot->marker->now_ns + slot->backoff_ns;
 }
 
+/* That it was not done when it was sent again says nothing of the time before.
+ * r[impl cluster.store.retry] */
 static void on_outcome(void *user, int status, uint64_t rev, const struct cluster_pair *gets,
                        size_t count)
 {
     struct cluster_marker_slot *slot = user;
 
-    if (status == CLUSTER_TXN_UNKNOWN)
+    slot->unsure |= status == CLUSTER_TXN_UNKNOWN;
+    if (status == CLUSTER_TXN_UNKNOWN || (status == CLUSTER_TXN_NOT_APPLIED && slot->unsure))
         wait_for_turn(slot);
     else
         end(slot, status, rev, gets, count);

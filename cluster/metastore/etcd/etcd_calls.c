@@ -246,7 +246,9 @@ int cluster_etcd_calls_message(struct cluster_etcd_calls *calls, struct cluster_
         return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.store.etcd.hostile",
                             "etcd answers one request twice");
     call->answered = true;
-    if (call->kind == CLUSTER_ETCD_TXN)
+    if (call->recalls)
+        r = cluster_etcd_reply_recall(calls->space, call->txn, message, &call->answer);
+    else if (call->kind == CLUSTER_ETCD_TXN)
         r = cluster_etcd_reply_txn(calls->space, call->txn, message, &call->answer);
     else if (call->kind == CLUSTER_ETCD_COMPACT)
         r = cluster_etcd_reply_compact(calls->space, message, &call->answer);
@@ -262,7 +264,39 @@ int cluster_etcd_calls_message(struct cluster_etcd_calls *calls, struct cluster_
 static bool mutates(const struct cluster_etcd_call *call)
 {
     return call->kind == CLUSTER_ETCD_COMPACT ||
-           (call->kind == CLUSTER_ETCD_TXN && cluster_txn_mutates(call->txn));
+           (call->kind == CLUSTER_ETCD_TXN && !call->recalls && cluster_txn_mutates(call->txn));
+}
+
+/* How it ends where nothing more is known of it. */
+static int status_without_answer(const struct cluster_etcd_call *call)
+{
+    return mutates(call) || call->recalls ? CLUSTER_TXN_UNKNOWN : CLUSTER_TXN_NOT_APPLIED;
+}
+
+/* It is sent before all that wait. */
+static void wait_first(struct cluster_etcd_calls *calls, struct cluster_etcd_call *call)
+{
+    hub_list_remove(&call->link);
+    hub_list_append(calls->waiting.next, &call->link);
+}
+
+/* etcd looks for space when it is asked, and again when it does it; what fails the second look is
+ * done nevertheless, and answered as if it were not. Only the marker tells.
+ * r[impl cluster.store.etcd.space] */
+static bool ask_whether_it_ran(struct cluster_etcd_calls *calls, struct cluster_etcd_call *call)
+{
+    struct cluster_etcd_message message;
+
+    if (cluster_etcd_request_recall(calls->space, call->txn, &message) < 0) {
+        rapahub_clear_error();
+        return false;
+    }
+    cluster_etcd_reply_clear(&call->answer);
+    free(call->message.data);
+    call->message = message;
+    call->recalls = true;
+    wait_first(calls, call);
+    return true;
 }
 
 /* A page that is too large is asked for again, with fewer pairs. */
@@ -289,6 +323,8 @@ static int status_of(const struct cluster_etcd_call *call, const struct cluster_
 {
     int status = (int)cluster_etcd_status_of(over, mutates(call));
 
+    if (call->recalls || over->status == CLUSTER_GRPC_OK)
+        return status_without_answer(call);
     if (call->kind == CLUSTER_ETCD_COMPACT && status == CLUSTER_TXN_COMPACTED)
         return CLUSTER_TXN_OK;
     return status;
@@ -298,16 +334,18 @@ void cluster_etcd_calls_over(struct cluster_etcd_calls *calls, struct cluster_et
                              const struct cluster_grpc_end *over)
 {
     bool answered = over->status == CLUSTER_GRPC_OK && call->answered;
+    int status = status_of(call, over);
 
     if (answered && (call->kind == CLUSTER_ETCD_SYNC || call->kind == CLUSTER_ETCD_CHECK))
         end(calls, call, CLUSTER_TXN_OK);
     else if (answered)
         end(calls, call, call->answer.status);
-    else if (!over->too_large || !ask_for_less(calls, call))
-        end(calls, call,
-            over->status == CLUSTER_GRPC_OK
-                ? (mutates(call) ? CLUSTER_TXN_UNKNOWN : CLUSTER_TXN_NOT_APPLIED)
-                : status_of(call, over));
+    else if (over->too_large && ask_for_less(calls, call))
+        return;
+    else if (status != CLUSTER_TXN_NO_SPACE || call->kind != CLUSTER_ETCD_TXN || !mutates(call))
+        end(calls, call, status);
+    else if (!ask_whether_it_ran(calls, call))
+        end(calls, call, CLUSTER_TXN_UNKNOWN);
 }
 
 /* ---- sessions and time ---- */
@@ -321,12 +359,11 @@ void cluster_etcd_calls_down(struct cluster_etcd_calls *calls)
         struct cluster_etcd_call *call = HUB_LIST_ITEM(last, struct cluster_etcd_call, link);
 
         cluster_etcd_reply_clear(&call->answer);
-        hub_list_remove(&call->link);
         call->tried_ns = 0;
         if (mutates(call))
             end(calls, call, CLUSTER_TXN_UNKNOWN);
         else
-            hub_list_append(calls->waiting.next, &call->link); /* before the first */
+            wait_first(calls, call);
     }
 }
 
@@ -338,7 +375,7 @@ bool cluster_etcd_calls_expire(struct cluster_etcd_calls *calls, uint64_t now_ns
         struct cluster_etcd_call *call = HUB_LIST_ITEM(link, struct cluster_etcd_call, link);
 
         if (call->deadline_ns != 0 && now_ns >= call->deadline_ns)
-            end(calls, call, CLUSTER_TXN_NOT_APPLIED);
+            end(calls, call, call->recalls ? CLUSTER_TXN_UNKNOWN : CLUSTER_TXN_NOT_APPLIED);
     }
     HUB_LIST_EACH (&calls->sent, link) {
         const struct cluster_etcd_call *call = HUB_LIST_ITEM(link, struct cluster_etcd_call, link);

@@ -28,7 +28,8 @@ struct cluster_etcd_call {
     uint64_t deadline_ns; /* for its end; 0: the next step gives it one */
     uint64_t tried_ns;    /* for an answer by this session; 0: the next step gives it one */
     int32_t stream;
-    bool answered;                           /* its message has come, and waits for its status */
+    bool recalls;  /* a transaction for which there was no space, and now is asked whether it ran */
+    bool answered; /* its message has come, and waits for its status */
     struct cluster_txn *txn;                 /* its lists, without values */
     struct cluster_etcd_request_range range; /* with bytes of its own */
     struct cluster_etcd_message message;

@@ -197,17 +197,22 @@ static int read_recall(const struct cluster_etcd_space *space, const struct clus
     return read_list(space, otherwise, &list, out);
 }
 
+static int read_txn(const struct cluster_etcd_space *space, struct rapahub_bytes bytes,
+                    struct cluster_etcd_answer *out, const Etcd__TxnResponse **txn)
+{
+    const void *read;
+    int r = unpack(&out->arena, &etcd__txn_response__descriptor, bytes, &read);
+
+    *txn = read;
+    return r < 0 ? r : read_header(space, (*txn)->header, &out->revision);
+}
+
 int cluster_etcd_reply_txn(const struct cluster_etcd_space *space, const struct cluster_txn *txn,
                            struct rapahub_bytes bytes, struct cluster_etcd_answer *out)
 {
     const Etcd__TxnResponse *all;
-    const void *read;
-    int r = unpack(&out->arena, &etcd__txn_response__descriptor, bytes, &read);
+    int r = read_txn(space, bytes, out, &all);
 
-    if (r < 0)
-        return r;
-    all = read;
-    r = read_header(space, all->header, &out->revision);
     if (r < 0 || !cluster_txn_mutates(txn))
         return r < 0 ? r : read_run(space, txn, all, out);
     if (!all->succeeded)
@@ -215,6 +220,21 @@ int cluster_etcd_reply_txn(const struct cluster_etcd_space *space, const struct 
     if (all->n_responses != CLUSTER_ETCD_RAN || !nested(all, CLUSTER_ETCD_RAN - 1))
         return refuse("nothing ran");
     return read_run(space, txn, nested(all, CLUSTER_ETCD_RAN - 1), out);
+}
+
+int cluster_etcd_reply_recall(const struct cluster_etcd_space *space, const struct cluster_txn *txn,
+                              struct rapahub_bytes bytes, struct cluster_etcd_answer *out)
+{
+    const Etcd__TxnResponse *all;
+    int r = read_txn(space, bytes, out, &all);
+
+    if (r < 0)
+        return r;
+    if (!all->succeeded)
+        return read_recall(space, txn, all, out);
+    out->status = CLUSTER_TXN_NO_SPACE;
+    out->rev = out->revision;
+    return all->n_responses == 0 ? 0 : refuse("it did what it was not asked for");
 }
 
 /* ---- all others ---- */
@@ -311,16 +331,13 @@ int cluster_etcd_reply_create(const struct cluster_etcd_space *space, struct rap
                               struct cluster_etcd_answer *out)
 {
     const Etcd__TxnResponse *txn;
-    const void *read;
-    int r = unpack(&out->arena, &etcd__txn_response__descriptor, bytes, &read);
+    int r = read_txn(space, bytes, out, &txn);
 
     if (r < 0)
         return r;
-    txn = read;
-    r = read_header(space, txn->header, &out->revision);
     out->status = txn->succeeded ? CLUSTER_TXN_OK : CLUSTER_TXN_CONFLICT;
     out->rev = out->revision;
-    return r;
+    return 0;
 }
 
 int cluster_etcd_reply_status(struct rapahub_bytes bytes, struct cluster_etcd_member_status *out)

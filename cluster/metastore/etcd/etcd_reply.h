@@ -28,6 +28,10 @@ void cluster_etcd_reply_clear(struct cluster_etcd_answer *answer);
 int cluster_etcd_reply_txn(const struct cluster_etcd_space *space, const struct cluster_txn *txn,
                            struct rapahub_bytes bytes, struct cluster_etcd_answer *out);
 
+/* The answer to cluster_etcd_request_recall: NO_SPACE, if the transaction has not run. */
+int cluster_etcd_reply_recall(const struct cluster_etcd_space *space, const struct cluster_txn *txn,
+                              struct rapahub_bytes bytes, struct cluster_etcd_answer *out);
+
 /* At most CLUSTER_METASTORE_PAGE_MAX bytes of pairs are given; `more` says what was left. */
 int cluster_etcd_reply_range(const struct cluster_etcd_space *space,
                              const struct cluster_etcd_request_range *asked,

@@ -285,9 +285,10 @@ static void run_once(struct build *build, Etcd__TxnRequest *all, const struct cl
     all->n_success = then.count;
 }
 
-/* r[impl cluster.store.etcd.marker] */
-static Etcd__TxnRequest *once(struct build *build, const struct cluster_txn *txn,
-                              const struct cluster_etcd_space_marker *marker)
+/* It runs where there is no marker of it, or of what comes later; else the markers are read. What
+ * it does then is the caller's. r[impl cluster.store.etcd.marker] */
+static Etcd__TxnRequest *unless_run(struct build *build, const struct cluster_txn *txn,
+                                    const struct cluster_etcd_space_marker *marker)
 {
     Etcd__TxnRequest *all = new_txn(build);
     struct ops otherwise = new_ops(build, CLUSTER_ETCD_RECALL);
@@ -297,7 +298,6 @@ static Etcd__TxnRequest *once(struct build *build, const struct cluster_txn *txn
     if (marker->later_from[0])
         all->compare[all->n_compare++] =
             absent(build, text(marker->later_from), text(marker->later_to));
-    run_once(build, all, txn, marker);
     otherwise.of[otherwise.count++] = get(build, text(marker->own));
     otherwise.of[otherwise.count++] = recall(build, marker, false, txn->then, txn->then_count);
     otherwise.of[otherwise.count++] =
@@ -307,22 +307,44 @@ static Etcd__TxnRequest *once(struct build *build, const struct cluster_txn *txn
     return all;
 }
 
+static size_t parts_of(const struct cluster_txn *txn)
+{
+    return txn->compares_count + 2 * ((size_t)txn->then_count + txn->otherwise_count);
+}
+
 int cluster_etcd_request_txn(const struct cluster_etcd_space *space, const struct cluster_txn *txn,
                              struct cluster_etcd_message *out)
 {
-    size_t parts = txn->compares_count + 2 * ((size_t)txn->then_count + txn->otherwise_count);
     struct cluster_etcd_space_marker marker;
+    Etcd__TxnRequest *all;
     struct build build;
-    int r = begin(&build, space, parts);
+    int r = begin(&build, space, parts_of(txn));
 
     if (r < 0)
         return r;
     if (cluster_txn_mutates(txn)) {
         cluster_etcd_space_mark(space, txn->id, &marker);
-        r = pack(&once(&build, txn, &marker)->base, out);
+        all = unless_run(&build, txn, &marker);
+        run_once(&build, all, txn, &marker);
+        r = pack(&all->base, out);
     } else {
         r = pack(&run_of(&build, txn, NULL)->base, out);
     }
+    cluster_etcd_arena_fini(&build.arena);
+    return r;
+}
+
+int cluster_etcd_request_recall(const struct cluster_etcd_space *space,
+                                const struct cluster_txn *txn, struct cluster_etcd_message *out)
+{
+    struct cluster_etcd_space_marker marker;
+    struct build build;
+    int r = begin(&build, space, parts_of(txn));
+
+    if (r < 0)
+        return r;
+    cluster_etcd_space_mark(space, txn->id, &marker);
+    r = pack(&unless_run(&build, txn, &marker)->base, out);
     cluster_etcd_arena_fini(&build.arena);
     return r;
 }

@@ -131,6 +131,26 @@ static void an_outcome_that_is_not_known_is_asked_for_with_the_same_number(void 
     answer(test, 2, CLUSTER_TXN_OK);
 }
 
+/* It says nothing of the time before. r[verify cluster.store.retry] */
+static void one_that_was_not_done_when_it_was_sent_again_is_not_known(void **state)
+{
+    struct test *test = *state;
+
+    assert_int_equal(try(test), 0);
+    answer(test, 0, CLUSTER_TXN_UNKNOWN);
+    step(test, 1050);
+    answer(test, 1, CLUSTER_TXN_NOT_APPLIED);
+    assert_int_equal(test->ended, 0);
+    step(test, 1150);
+    answer(test, 2, CLUSTER_TXN_OK);
+    assert_int_equal(test->ended, 1);
+    assert_int_equal(test->status[0], CLUSTER_TXN_OK);
+    assert_int_equal(try(test), 0);
+    answer(test, 3, CLUSTER_TXN_NOT_APPLIED);
+    assert_int_equal(test->ended, 2);
+    assert_int_equal(test->status[1], CLUSTER_TXN_NOT_APPLIED);
+}
+
 static void it_is_asked_for_less_and_less_often(void **state)
 {
     static const uint64_t waits[] = {50, 100, 200, 400, 800, 1600, 1600};
@@ -220,6 +240,7 @@ int main(void)
 #define EACH(test) cmocka_unit_test_setup_teardown(test, begin, finish)
     const struct CMUnitTest tests[] = {
         EACH(an_outcome_that_is_not_known_is_asked_for_with_the_same_number),
+        EACH(one_that_was_not_done_when_it_was_sent_again_is_not_known),
         EACH(it_is_asked_for_less_and_less_often),
         EACH(a_number_waits_for_the_one_64_before_it),
         EACH(a_store_that_is_busy_is_asked_again),
