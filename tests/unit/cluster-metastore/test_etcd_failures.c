@@ -22,9 +22,7 @@
 #include "tests/metastore/store_stage.h"
 #include "tests/support/testing.h"
 
-#define MANY  40
-#define FILLS 16
-#define LARGE 100000
+#define MANY 40
 
 static const struct cluster_metastore_end *const ends[] = {&cluster_etcd_end, &cluster_etcds_end,
                                                            NULL};
@@ -271,94 +269,6 @@ static void a_watch_that_missed_a_compaction_ends(void **state)
     close_test(&other);
 }
 
-/* Puts that fill a database together, so that etcd has taken them before it sees that there is no
- * space. */
-struct filling {
-    struct store_answer of[FILLS];
-    size_t ends;
-};
-
-static void fill(struct test *test, struct filling *filling, const char *large)
-{
-    uint64_t deadline = hub_clock_after(60 * HUB_SECOND);
-
-    *filling = (struct filling){.ends = 0};
-    for (unsigned i = 0; i < FILLS; i++) {
-        char key[16];
-        const struct cluster_write put = {CLUSTER_PUT, {key, 0}, store_stage_bytes(large)};
-        struct cluster_write named = put;
-
-        snprintf(key, sizeof key, "/large.%02u", i);
-        named.key = store_stage_bytes(key);
-        assert_int_equal(cluster_marker_submit(
-                             test->marker, &(struct cluster_txn){.then = &named, .then_count = 1},
-                             store_stage_on_txn, &filling->of[i]),
-                         0);
-    }
-    while (filling->ends < FILLS && hub_clock_left(deadline) > 0) {
-        step(test);
-        filling->ends = 0;
-        for (unsigned i = 0; i < FILLS; i++)
-            filling->ends += filling->of[i].ends > 0;
-    }
-    assert_int_equal(filling->ends, FILLS);
-}
-
-/* Says of how many puts there was no space; each of the others, and none of these, raised the
- * version of its key. */
-static unsigned check_filled(struct test *test, const struct filling *filling,
-                             uint64_t versions[FILLS])
-{
-    struct store_answer found = read_all(test);
-    unsigned refused = 0;
-
-    assert_int_equal(found.status, CLUSTER_TXN_OK);
-    for (unsigned i = 0; i < FILLS; i++) {
-        char key[16];
-        uint64_t version = 0;
-
-        snprintf(key, sizeof key, "/large.%02u", i);
-        for (size_t at = 0; at < found.count; at++)
-            if (strcmp(found.pairs[at].key, key) == 0)
-                version = found.pairs[at].version;
-        versions[i] += filling->of[i].status == CLUSTER_TXN_OK;
-        if (filling->of[i].status == CLUSTER_TXN_NO_SPACE)
-            refused++;
-        else
-            assert_int_equal(filling->of[i].status, CLUSTER_TXN_OK);
-        assert_int_equal(version, versions[i]);
-    }
-    return refused;
-}
-
-/* The put that fills it is carried out, though etcd answers that it was not.
- * r[verify cluster.store.etcd.space] */
-static void a_full_database_says_so_truly_and_reads_go_on(void **state)
-{
-    const struct etcd_process_options options = {.members = 1, .quota = "1048576"};
-    char *large = malloc(LARGE + 1);
-    uint64_t versions[FILLS] = {0};
-    struct filling filling;
-    struct etcd_process etcd;
-    struct test test = {0};
-    unsigned refused = 0;
-
-    (void)state;
-    memset(large, 'x', LARGE);
-    large[LARGE] = '\0';
-    etcd_process_begin(&etcd, &options);
-    open_store(&test, &etcd, "full");
-    for (unsigned round = 0; refused == 0 && round < 100; round++) {
-        fill(&test, &filling, large);
-        refused = check_filled(&test, &filling, versions);
-    }
-    assert_int_not_equal(refused, 0);
-    assert_int_equal(put(&test, "/small").status, CLUSTER_TXN_NO_SPACE);
-    close_test(&test);
-    etcd_process_end(&etcd);
-    free(large);
-}
-
 /* ---- wrong addresses ---- */
 
 static void assert_refused(const char *url, bool create, const char *tls, int code,
@@ -506,7 +416,6 @@ int main(void)
         cmocka_unit_test(urls_that_are_none_are_refused),
         cmocka_unit_test(an_address_that_answers_and_is_no_etcd_is_refused_at_once),
         cmocka_unit_test(certificates_of_others_are_refused),
-        cmocka_unit_test(a_full_database_says_so_truly_and_reads_go_on),
         cmocka_unit_test(a_watch_that_missed_a_compaction_ends),
         cmocka_unit_test(the_death_of_the_leader_loses_and_doubles_nothing),
         cmocka_unit_test(a_member_that_stands_still_is_left_for_the_next),
