@@ -43,6 +43,13 @@ static const struct cli_option token_options[] = {
     VALUE(SPAN, "ttl", "DUR", "how long it is good", .fallback = "1h"),
     VALUE(COUNT, "uses", "N", "for how many nodes", .fallback = "1"), NODE_OPTION, END};
 
+static const struct cli_option init_options[] = {
+    VALUE(TEXT, "metastore", "URL",
+          "etcd://HOST:PORT,.../PREFIX, or etcds:// by TLS (default: in DIR)"),
+    VALUE(FOLDER, "metastore-tls", "TLS",
+          "the folder with ca.pem, client.pem and client.key for etcds:// (default: DIR/etcd)"),
+    END};
+
 static const struct cli_option join_options[] = {
     VALUE(TEXT, "token", "TOKEN", "that rapahub token create has printed; required"),
     VALUE(TEXT, "ca-hash", "HEX", "SHA-256 of the authority's certificate; required"),
@@ -204,10 +211,11 @@ const struct cli_command cluster_commands[] = {
              "its certificate where it has one.",
      .example = "rapahub node status",
      .schema = "rapahub.node.status/1",
-     .members = "number, name, state, session, boot, revision, compacted, pools, containers, "
-                "serving, calls; where it has a certificate identity, certificate, "
-                "certificate_expires, ca_hash, "
-                "authority, or identity_fault",
+     .members =
+         "number, name, state, session, boot, metastore, revision, compacted, pools, containers, "
+         "serving, calls; where it has a certificate identity, certificate, "
+         "certificate_expires, ca_hash, "
+         "authority, or identity_fault",
      .options = node_options,
      .run = cluster_get_status},
     {.name = "node ps",
@@ -230,6 +238,7 @@ const struct cli_command cluster_commands[] = {
                 "rapahubd --data ~/pools",
      .schema = "rapahub.node-init/1",
      .members = "cluster, node, ca_hash",
+     .options = init_options,
      .operand = CLI_OPERAND_FOLDER,
      .operands_min = 1,
      .operands_max = 1,

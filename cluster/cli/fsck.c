@@ -6,7 +6,7 @@
 
 #include "cluster/cli/cluster_commands.h"
 #include "cluster/daemon/defaults.h"
-#include "cluster/metastore/sqlite/sqlite.h"
+#include "cluster/metastore/kinds/store_kinds.h"
 #include "cluster/node/boot/folder_check.h"
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
@@ -58,9 +58,8 @@ static void show_finding(void *user, enum cluster_folder_check_grade grade, cons
 
 static int check(struct cli *cli, const char *data)
 {
-    static const struct cluster_metastore_end *const ends[] = {&cluster_sqlite_end, NULL};
     const struct cluster_folder_check_options options = {
-        .data = data, .scratch = SCRATCH, .ends = ends, .wait_ns = cli->timeout_ns};
+        .data = data, .scratch = SCRATCH, .ends = cluster_store_kinds, .wait_ns = cli->timeout_ns};
     struct cli_listing listing = {.cli = cli};
     int findings, r;
 

@@ -11,7 +11,7 @@
 #include "cluster/cli/identity/client_files.h"
 #include "cluster/cli/node_client.h"
 #include "cluster/identity/join_token.h"
-#include "cluster/metastore/sqlite/sqlite.h"
+#include "cluster/metastore/kinds/store_kinds.h"
 #include "cluster/node/boot/node_init.h"
 #include "cluster/node/join/node_join.h"
 #include "host/cli/command/cli.h"
@@ -52,12 +52,19 @@ static int tell_init(const struct cli *cli, const char *data, const struct clust
 
 int cluster_identity_init(struct cli *cli)
 {
-    static const struct cluster_metastore_end *const ends[] = {&cluster_sqlite_end, NULL};
     const char *data = cli->arguments.operands[0];
     const struct cluster_boot_options options = {
-        .data = data, .ends = ends, .lock_fd = -1, .wait_ns = cli->timeout_ns};
+        .data = data,
+        .metastore = cli_arguments_text(&cli->arguments, "metastore"),
+        .tls = cli_arguments_text(&cli->arguments, "metastore-tls"),
+        .ends = cluster_store_kinds,
+        .lock_fd = -1,
+        .wait_ns = cli->timeout_ns};
     struct cluster_node_init made;
-    int r = cluster_node_init_run(&options, hub_clock_wall() / HUB_SECOND, &made);
+    int r = options.metastore ? cluster_store_kinds_check(options.metastore) : 0;
+
+    if (r == 0)
+        r = cluster_node_init_run(&options, hub_clock_wall() / HUB_SECOND, &made);
 
     if (r == RAPAHUB_EBUSY)
         cli_failure_hint(cli, "stop the node first: rapahub ps shows what runs");

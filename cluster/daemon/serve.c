@@ -152,6 +152,8 @@ static int open_node(struct serving *serving)
                                                  .group = settings->group,
                                                  .listen = settings->listen,
                                                  .guests_max = settings->guests,
+                                                 .metastore = settings->metastore,
+                                                 .metastore_tls = settings->metastore_tls,
                                                  .metastore_keep_ns = settings->keep_ns,
                                                  .lock_fd = serving->options->ties.lock,
                                                  .stop_fd = serving->signals};

@@ -8,6 +8,7 @@
 #include <rapahub/error.h>
 
 #include "cluster/link/host_port.h"
+#include "cluster/metastore/kinds/store_kinds.h"
 #include "host/config/suggest.h"
 #include "host/config/units.h"
 #include "host/socket/role.h"
@@ -37,8 +38,15 @@ const struct daemon_settings_key daemon_settings_keys[DAEMON_SETTINGS_KEYS + 1] 
         "where clients with a certificate may come over the network, HOST in numbers or * (none)"),
     KEY("stop_timeout", SPAN, stop_timeout_ns, "DUR",
         "the longest an end in order may take; then all is ended at once", .fallback = "60s"),
+    KEY("metastore.url", METASTORE, metastore, "URL",
+        "where the metastore is, if not in the data folder: etcd://HOST:PORT,.../PREFIX, or "
+        "etcds:// "
+        "by TLS (as the folder says)"),
+    KEY("metastore.tls", FOLDER, metastore_tls, "DIR",
+        "the folder with ca.pem, client.pem and client.key for etcds:// (DATA/etcd)"),
     KEY("metastore.keep", LONG_SPAN, keep_ns, "DUR",
-        "how long the metastore tells what was overwritten; then that is forgotten",
+        "how long the metastore in the data folder tells what was overwritten; then that is "
+        "forgotten",
         .fallback = "1h", .max = 720),
     KEY("log.level", LEVEL, level, "LEVEL", "error, warn, info or debug", .fallback = "info"),
     KEY("warden.reset_after", SPAN, reset_after_ns, "DUR",
@@ -66,6 +74,7 @@ static const char *const examples[] = {
     [DAEMON_SETTINGS_NAME] = "a name of at most 63 letters, digits, '-', '_' and '.'",
     [DAEMON_SETTINGS_GROUP_ROLE] = "GROUP, GROUP:viewer, GROUP:operator or GROUP:admin",
     [DAEMON_SETTINGS_ADDRESSES] = "HOST:PORT, as 192.0.2.7:9413 or *:9413, or several with commas",
+    [DAEMON_SETTINGS_METASTORE] = "etcd://HOST:PORT,HOST:PORT/PREFIX, or etcds:// for TLS",
     [DAEMON_SETTINGS_SPAN] = "a duration, as 30s",
     [DAEMON_SETTINGS_LONG_SPAN] = "a duration from 1s to 720h",
     [DAEMON_SETTINGS_BUDGET] = "a budget, as 5/60s",
@@ -181,7 +190,7 @@ static bool parse(const struct daemon_settings_key *key, const char *text,
                   struct daemon_settings *settings)
 {
     char *to = (char *)settings + key->offset, *second = (char *)settings + key->second;
-    bool is_text = key->type <= DAEMON_SETTINGS_ADDRESSES;
+    bool is_text = key->type <= DAEMON_SETTINGS_METASTORE;
 
     if (key->type == DAEMON_SETTINGS_LEVEL)
         return parse_level(text, (void *)to);
@@ -190,6 +199,7 @@ static bool parse(const struct daemon_settings_key *key, const char *text,
     if ((key->type == DAEMON_SETTINGS_FOLDER && !text[0]) ||
         (key->type == DAEMON_SETTINGS_NAME && !parse_name(text)) ||
         (key->type == DAEMON_SETTINGS_ADDRESSES && !parse_addresses(text)) ||
+        (key->type == DAEMON_SETTINGS_METASTORE && cluster_store_kinds_check(text) < 0) ||
         (key->type == DAEMON_SETTINGS_GROUP_ROLE && !parse_group(text, (void *)second)))
         return false;
     memcpy(to, &text, sizeof text);
@@ -222,6 +232,8 @@ int daemon_settings_set(struct daemon_settings *settings, unsigned key, const ch
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the settings");
     if (!parse(row, copy, &changed)) {
         free(copy);
+        if (row->type == DAEMON_SETTINGS_METASTORE) /* it knows more of what is wrong */
+            return cluster_store_kinds_check(text);
         if (row->type == DAEMON_SETTINGS_COUNT)
             return rapahub_fail(RAPAHUB_ECONFIG, "", "'%.100s' is no whole number from 1 to %u",
                                 text, row->max);
@@ -233,6 +245,25 @@ int daemon_settings_set(struct daemon_settings *settings, unsigned key, const ch
     return 0;
 }
 
+/* r[impl cluster.daemon.metastore] */
+static int check_metastore(const struct daemon_settings *settings)
+{
+    const char *url = settings->metastore;
+
+    if (!url)
+        return 0;
+    if (settings->metastore_tls && !cluster_store_kinds_by_tls(url))
+        return rapahub_fail(RAPAHUB_ECONFIG, "",
+                            "metastore.tls is given, and metastore.url (%.100s) goes without TLS; "
+                            "write etcds://, or take metastore.tls away",
+                            url);
+    if (settings->given[daemon_settings_find("metastore.keep")])
+        return rapahub_fail(RAPAHUB_ECONFIG, "",
+                            "metastore.keep is for a metastore in the data folder, and "
+                            "metastore.url names another; etcd has --auto-compaction-retention");
+    return 0;
+}
+
 int daemon_settings_check(const struct daemon_settings *settings)
 {
     if (settings->backoff_initial_ns > settings->backoff_max_ns)
@@ -240,7 +271,7 @@ int daemon_settings_check(const struct daemon_settings *settings)
                             "warden.backoff.initial (%s) is longer than warden.backoff.max (%s)",
                             SPAN_TEXT(settings->backoff_initial_ns),
                             SPAN_TEXT(settings->backoff_max_ns));
-    return 0;
+    return check_metastore(settings);
 }
 
 /* ---- names ---- */

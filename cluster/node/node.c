@@ -11,8 +11,7 @@
 
 #include "cluster/core/dispatch.h"
 #include "cluster/link/orders.h"
-#include "cluster/metastore/seat/seat_client.h"
-#include "cluster/metastore/sqlite/sqlite.h"
+#include "cluster/metastore/kinds/store_kinds.h"
 #include "cluster/node/boot/boot_node.h"
 #include "cluster/node/boot/boot_read.h"
 #include "cluster/node/boot/boot_revoked.h"
@@ -63,6 +62,8 @@ static int check(const struct rapahub_node_options *options)
         return rapahub_fail(RAPAHUB_EINVAL, "", "a node needs a data folder");
     if (options->guests_max > 255)
         return rapahub_fail(RAPAHUB_EINVAL, "", "a node has at most 255 guests");
+    if (options->metastore && cluster_store_kinds_check(options->metastore) < 0)
+        return RAPAHUB_ECONFIG;
     return options->metastore_keep_ns != 0 && (options->metastore_keep_ns < KEEP_LEAST ||
                                                options->metastore_keep_ns > KEEP_MOST)
                ? rapahub_fail(RAPAHUB_EINVAL, "", "a metastore keeps history for 1 s to 720 h")
@@ -72,11 +73,11 @@ static int check(const struct rapahub_node_options *options)
 /* The core reads the metastore by itself; to read it all has the log continue where that is. */
 static int boot(struct rapahub_node *node, const struct rapahub_node_options *options)
 {
-    static const struct cluster_metastore_end *const ends[] = {&cluster_sqlite_end,
-                                                               &cluster_seat_client_end, NULL};
     const struct cluster_boot_options how = {.data = options->data,
                                              .name = node->name,
-                                             .ends = ends,
+                                             .metastore = options->metastore,
+                                             .tls = options->metastore_tls,
+                                             .ends = cluster_store_kinds,
                                              .link = &cluster_seat_way_link,
                                              .link_user = &node->way,
                                              .keep_ns = options->metastore_keep_ns,
@@ -92,7 +93,8 @@ static int boot(struct rapahub_node *node, const struct rapahub_node_options *op
         return status;
     node->booted = true;
     node->runner.lead = node->way.seat;
-    CHECK(node->boot.folder.joined == (node->runner.lead != 0)); /* the boot has heard the seat */
+    CHECK(node->boot.folder.place.joined ==
+          (node->runner.lead != 0)); /* the boot has heard the seat */
     status = cluster_boot_read_all(&node->boot, NULL, NULL);
     if (status == 0)
         status = cluster_boot_node_activate(&node->boot, options->listen);
@@ -167,7 +169,7 @@ static int make_identity(struct rapahub_node *node)
 /* It is the seat, whose address follows "seat:". */
 static const char *leader_of(const struct rapahub_node *node)
 {
-    return node->boot.folder.joined ? strchr(node->boot.folder.url, ':') + 1 : NULL;
+    return node->boot.folder.place.joined ? strchr(node->boot.folder.place.url, ':') + 1 : NULL;
 }
 
 static int make_services(struct rapahub_node *node)
@@ -187,6 +189,7 @@ static int make_services(struct rapahub_node *node)
                   .boot = node->boot.folder.boot,
                   .session = node->boot.session,
                   .leader = leader_of(node),
+                  .metastore = node->boot.folder.place.url,
                   .identity = runner->identity,
                   .peers = cluster_peer_links_counts(runner->peers)},
         .identity = runner->identity};
@@ -287,7 +290,7 @@ static int make_seat(struct rapahub_node *node, const struct rapahub_node_option
                                                  .tls = tls};
     int status;
 
-    if (node->boot.folder.joined || !options->listen)
+    if (node->boot.folder.place.joined || !options->listen)
         return 0;
     snprintf(tls, sizeof tls, "%s/tls", options->data); /* the clients have checked its length */
     status = cluster_peer_links_begin(runner->peers, &life);

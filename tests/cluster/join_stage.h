@@ -91,6 +91,8 @@ NETWORK void join_await(const struct node_process *node)
     assert_int_equal(status, 0);
 }
 
+static const char *join_metastore; /* URL of the first node's; NULL: in its folder */
+
 NETWORK int join_begin(void **state)
 {
     struct join_stage *stage = calloc(1, sizeof *stage);
@@ -101,8 +103,10 @@ NETWORK int join_begin(void **state)
     node_process_open(&stage->first);
     snprintf(data, sizeof data, "%s/data", stage->first.folder);
     snprintf(stage->data, sizeof stage->data, "%s/joins", stage->first.folder);
-    assert_int_equal(
-        join_run(stage, (const char *const[]){PROCESS_RAPAHUB, "node", "init", data, NULL}), 0);
+    assert_int_equal(join_run(stage, (const char *const[]){PROCESS_RAPAHUB, "node", "init", data,
+                                                           join_metastore ? "--metastore" : NULL,
+                                                           join_metastore, NULL}),
+                     0);
     assert_non_null(strstr(stage->result.out, "ca_hash  "));
     assert_int_equal(sscanf(strstr(stage->result.out, "ca_hash  "), "ca_hash %64s", stage->hash),
                      1);

@@ -105,7 +105,7 @@ static uint64_t run(struct cluster_boot *boot, const struct cluster_write *write
     const struct cluster_store_wait wait = {.store = boot->store,
                                             .marker = boot->marker,
                                             .wait_ns = boot->wait_ns,
-                                            .url = boot->folder.url};
+                                            .url = boot->folder.place.url};
     uint64_t rev = 0;
     int status;
 

@@ -251,7 +251,7 @@ int cluster_ops_stored(struct cluster_ops *ops, uint64_t id, int32_t status, uin
     if (ops->writer.state == CLUSTER_MAP_WRITER_CLOSED)
         give_up_all(ops);
     else if (status == CLUSTER_TXN_NO_SPACE)
-        give_up_new(ops, RAPAHUB_ENOSPC, "the disk of the metastore is full; nothing was done");
+        give_up_new(ops, RAPAHUB_ENOSPC, "the metastore is full; nothing was done");
     else if (ops->writer.attempts >= CLUSTER_OPS_ATTEMPTS_MAX)
         give_up_new(ops, RAPAHUB_EAGAIN, "the metastore has not taken it; nothing was done");
     return 0;

@@ -46,14 +46,20 @@ struct rapahub_node_options {
      * 9413 if it is left out, several with commas. They show a certificate of this cluster, and the
      * node shows its own, DATA/tls/node.pem. None. */
     const char *listen;
-    /* How long the metastore in the data folder can tell what was overwritten; from 1 s to 720 h.
-     * An hour. */
+    /* How long the metastore, where it is in the data folder, can tell what was overwritten; from 1
+     * s to 720 h. An hour. */
     uint64_t metastore_keep_ns;
     /* Readable once the program shall end: rapahub_node_open of a node that has joined a cluster
      * waits for the node with the metastore until that answers, or until then: RAPAHUB_ECANCELED.
      * -1 or 0: none. */
     int stop_fd;
-    uint64_t reserved[6];
+    /* "etcd://HOST:PORT,HOST:PORT/PREFIX", or "etcds://..." by TLS: the metastore is there and not
+     * in the data folder, which notes it. A folder that has noted one needs none here; another one
+     * is refused, but for other addresses of the same prefix. As the folder says. */
+    const char *metastore;
+    /* The folder with ca.pem, client.pem and client.key for etcds. `etcd` of the data folder. */
+    const char *metastore_tls;
+    uint64_t reserved[4];
 };
 
 /* Opens the data folder, ends what an earlier life of the node has left, and begins to serve: pools

@@ -35,8 +35,8 @@ int cluster_etcd_request_txn(const struct cluster_etcd_space *space, const struc
                              struct cluster_etcd_message *out);
 
 /* Asks whether a transaction that writes has run, and what its list would get then. It writes
- * nothing, so a full etcd answers it. Of `txn` its id, and kinds and keys of its lists are looked
- * at. */
+ * nothing, so a full etcd answers it. `txn` has its id, and kinds and keys of its lists; nothing
+ * else is looked at. */
 int cluster_etcd_request_recall(const struct cluster_etcd_space *space,
                                 const struct cluster_txn *txn, struct cluster_etcd_message *out);
 int cluster_etcd_request_range(const struct cluster_etcd_space *space,

@@ -13,7 +13,7 @@
 #include "hub/base/clock.h"
 
 #define WAIT_NS     (30 * HUB_SECOND)
-#define END_WAIT_NS (3 * HUB_SECOND) /* for a seat, which may be away: the next life ends it */
+#define END_WAIT_NS (3 * HUB_SECOND) /* for a metastore that may be away: the next life ends it */
 
 static struct cluster_store_wait wait_of(const struct cluster_boot *boot)
 {
@@ -21,7 +21,7 @@ static struct cluster_store_wait wait_of(const struct cluster_boot *boot)
                                        .marker = boot->marker,
                                        .wait_ns = boot->wait_ns,
                                        .stop_fd = boot->stop_fd,
-                                       .url = boot->folder.url,
+                                       .url = boot->folder.place.url,
                                        .opened = boot->opened};
 }
 
@@ -43,6 +43,20 @@ static int replay(struct cluster_boot *boot)
     return cluster_log_map_read(&boot->map, &boot->log);
 }
 
+/* Certificates for a seat are the node's own. */
+static int find_tls(const struct cluster_boot *boot, const char *given, char to[PATH_MAX])
+{
+    const struct cluster_data_folder *folder = &boot->folder;
+    const char *name = folder->place.joined ? CLUSTER_DATA_FOLDER_TLS : CLUSTER_DATA_FOLDER_ETCD;
+    int size = given && !folder->place.joined
+                   ? snprintf(to, PATH_MAX, "%s", given)
+                   : snprintf(to, PATH_MAX, "%s/%s", folder->root.path, name);
+
+    return size < PATH_MAX
+               ? 0
+               : rapahub_fail(RAPAHUB_EINVAL, "", "%s: the path is too long", folder->root.path);
+}
+
 /* A metastore that this folder has seen is not made anew where it is missing. */
 static int open_store(struct cluster_boot *boot, const struct cluster_boot_options *options)
 {
@@ -57,15 +71,14 @@ static int open_store(struct cluster_boot *boot, const struct cluster_boot_optio
                                                   .cluster = boot->folder.store.uuid};
     int r;
 
-    if (boot->folder.joined && !options->link)
+    if (boot->folder.place.joined && !options->link)
         return rapahub_fail(RAPAHUB_ENOTSUP, "cluster.join.folder",
                             "%s: this node has joined a cluster, and its metastore is that of "
                             "another node (%s)",
-                            boot->folder.root.path, boot->folder.url);
-    if (snprintf(tls, sizeof tls, "%s/%s", boot->folder.root.path, CLUSTER_DATA_FOLDER_TLS) >=
-        (int)sizeof tls)
-        return rapahub_fail(RAPAHUB_EINVAL, "", "%s: the path is too long", boot->folder.root.path);
-    r = cluster_metastore_open(options->ends, boot->folder.url, &how, &boot->store);
+                            boot->folder.root.path, boot->folder.place.url);
+    r = find_tls(boot, options->tls, tls);
+    if (r == 0)
+        r = cluster_metastore_open(options->ends, boot->folder.place.url, &how, &boot->store);
     if (r < 0)
         return r;
     return cluster_marker_open(
@@ -79,9 +92,9 @@ static int await_seat(const struct cluster_boot *boot)
     uint64_t rev;
     int r = RAPAHUB_ETIMEDOUT;
 
-    while (boot->folder.joined && r == RAPAHUB_ETIMEDOUT)
+    while (boot->folder.place.joined && r == RAPAHUB_ETIMEDOUT)
         r = cluster_store_wait_sync(&wait, &rev);
-    return boot->folder.joined ? r : 0;
+    return boot->folder.place.joined ? r : 0;
 }
 
 /* Gives the uuid of the cluster. */
@@ -125,7 +138,8 @@ static int run(const struct cluster_boot_options *options, struct cluster_boot *
     const struct cluster_data_folder_options how = {
         .files = options->files,
         .path = options->data,
-        .lock_fd = options->lock_fd > 0 ? options->lock_fd : -1};
+        .lock_fd = options->lock_fd > 0 ? options->lock_fd : -1,
+        .metastore = options->metastore};
     struct cluster_data_folder_store store;
     int r = cluster_machine_read(&boot->machine);
 
@@ -164,7 +178,7 @@ int cluster_boot_end_session(struct cluster_boot *boot)
     struct cluster_data_folder_store store = boot->folder.store;
     int r;
 
-    if (boot->folder.joined && wait.wait_ns > END_WAIT_NS)
+    if (boot->folder.place.apart && wait.wait_ns > END_WAIT_NS)
         wait.wait_ns = END_WAIT_NS;
     wait.stop_fd = -1;
     r = cluster_boot_session_end(&wait, boot->folder.node, boot->session, &store.revision);

@@ -29,6 +29,9 @@ struct cluster_boot_options {          /* zero: the default given */
     const struct cluster_files *files; /* the system's */
     const char *data;                  /* the data folder; required */
     const char *name;                  /* the node's, when it is set up: "node" */
+    const char *metastore; /* its URL, if it is not in the folder; NULL: as the folder says */
+    const char *tls;       /* the folder of the certificate for it, as of struct
+                              cluster_metastore_options;       NULL: `etcd` of the data folder */
     const struct cluster_metastore_end *const
         *ends;                            /* ways to open a metastore, ended by NULL; required */
     int lock_fd;                          /* the warden's; -1 or 0: none */
@@ -65,7 +68,8 @@ struct cluster_boot {
 /* Does all of the above. Fails with one diagnosis that names the thing, the place and the remedy;
  * then nothing is left open. RAPAHUB_ESTATE: the session is another folder's, see `adopt`.
  * RAPAHUB_ESTOREOLD: the metastore is older than what was seen of it, or another one.
- * RAPAHUB_ECANCELED: `stop_fd` is readable. */
+ * RAPAHUB_ECANCELED: `stop_fd` is readable. RAPAHUB_ECONFIG: the folder has another metastore than
+ * that of the options. */
 int cluster_boot_run(const struct cluster_boot_options *options, struct cluster_boot *out);
 
 /* Ends the session in the metastore, as a node does that stops in order. Its guests are dead. */

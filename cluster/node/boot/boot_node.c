@@ -106,7 +106,7 @@ int cluster_boot_node_activate(const struct cluster_boot *boot, const char *list
                                             .marker = boot->marker,
                                             .wait_ns = boot->wait_ns,
                                             .stop_fd = boot->stop_fd,
-                                            .url = boot->folder.url,
+                                            .url = boot->folder.place.url,
                                             .opened = boot->opened};
     struct own own = {.state = 0};
     int r;

@@ -86,7 +86,7 @@ static int read_kind(struct telling *telling, enum cluster_keys_kind kind)
     const struct cluster_store_wait wait = {.store = boot->store,
                                             .marker = boot->marker,
                                             .wait_ns = boot->wait_ns,
-                                            .url = boot->folder.url};
+                                            .url = boot->folder.place.url};
     const struct cluster_key log = {.kind = CLUSTER_KEY_LOG};
 
     if (kind == CLUSTER_KEY_LOG)
@@ -108,7 +108,7 @@ static int look_at_log(struct cluster_boot *boot)
         return rapahub_fail(RAPAHUB_ESTOREOLD, "cluster.store.old",
                             "%s: its last change of the map is revision %" PRIu64
                             ", and the log of this node has %" PRIu64 ": put the newer one back",
-                            boot->folder.url, cluster_ids_own(boot->last),
+                            boot->folder.place.url, cluster_ids_own(boot->last),
                             cluster_ids_own(revision));
     return cluster_segments_put_aside(&boot->log, "the metastore was restored");
 }
@@ -186,7 +186,7 @@ int cluster_boot_read_all(struct cluster_boot *boot,
     const struct cluster_store_wait wait = {.store = boot->store,
                                             .marker = boot->marker,
                                             .wait_ns = boot->wait_ns,
-                                            .url = boot->folder.url};
+                                            .url = boot->folder.place.url};
     int r = cluster_store_wait_sync(&wait, &boot->revision);
 
     boot->last = 0;

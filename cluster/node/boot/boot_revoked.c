@@ -49,14 +49,15 @@ int cluster_boot_revoked_read(const struct cluster_boot *boot,
     const struct cluster_store_wait wait = {.store = boot->store,
                                             .marker = boot->marker,
                                             .wait_ns = boot->wait_ns,
-                                            .url = boot->folder.url,
+                                            .url = boot->folder.place.url,
                                             .opened = boot->opened};
     struct reading reading = {.identity = identity, .now_s = cluster_node_identity_now(identity)};
     int r = cluster_store_keys_all(&wait, CLUSTER_KEY_REVOKED, boot->revision, take, &reading),
         status;
     uint64_t rev;
 
-    if (r < 0 || reading.count == 0 || boot->folder.joined) /* the seat's own node forgets them */
+    if (r < 0 || reading.count == 0 ||
+        boot->folder.place.joined) /* the seat's own node forgets them */
         return r;
     return cluster_store_wait_txn(
         &wait, &(struct cluster_txn){.then = reading.forget, .then_count = reading.count}, &status,

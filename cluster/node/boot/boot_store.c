@@ -114,6 +114,20 @@ static int look(const struct cluster_store_wait *wait, const struct cluster_data
         found);
 }
 
+static int refuse_other(const struct cluster_store_wait *wait,
+                        const struct cluster_data_folder *folder)
+{
+    if (folder->place.apart)
+        return rapahub_fail(RAPAHUB_EFORMAT, "cluster.boot.store",
+                            "%s: the metastore of another cluster, or of none: name that of this "
+                            "one, or a prefix that is new",
+                            wait->url);
+    return rapahub_fail(RAPAHUB_EFORMAT, "cluster.boot.store",
+                        "%s: the metastore of another node, or of none: put that of this node in "
+                        "its place",
+                        wait->url);
+}
+
 static int check(const struct cluster_store_wait *wait, const struct cluster_data_folder *folder,
                  uint64_t rev, const struct found *found)
 {
@@ -125,10 +139,7 @@ static int check(const struct cluster_store_wait *wait, const struct cluster_dat
                             wait->url, found->format, CLUSTER_BOOT_STORE_FORMAT);
     if (!found->meta || !found->node ||
         memcmp(found->of_node, folder->uuid, sizeof found->of_node) != 0)
-        return rapahub_fail(RAPAHUB_EFORMAT, "cluster.boot.store",
-                            "%s: the metastore of another node, or of none: put that of this node "
-                            "in its place",
-                            wait->url);
+        return refuse_other(wait, folder);
     if (seen != 0 && memcmp(found->uuid, folder->store.uuid, sizeof found->uuid) != 0 &&
         cluster_ids_generation(rev) == cluster_ids_generation(seen))
         return rapahub_fail(RAPAHUB_ESTOREOLD, OLD,

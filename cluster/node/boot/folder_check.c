@@ -246,24 +246,30 @@ static void check_store(struct checking *checking)
     struct cluster_store_check counts;
     int r;
 
-    if (checking->folder.joined) {
+    if (checking->folder.place.joined) {
         say(checking, CLUSTER_FOLDER_CHECK_FINE,
-            (struct place){&checking->folder.root, CLUSTER_DATA_FOLDER_SEAT},
-            "the metastore is on another node: %s", checking->folder.url);
+            (struct place){&checking->folder.root, CLUSTER_STORE_PLACE_SEAT},
+            "the metastore is on another node: %s", checking->folder.place.url);
+        return;
+    }
+    if (checking->folder.place.apart) {
+        say(checking, CLUSTER_FOLDER_CHECK_FINE,
+            (struct place){&checking->folder.root, CLUSTER_STORE_PLACE_URL},
+            "the metastore is %s, and was not looked at", checking->folder.place.url);
         return;
     }
     r = cluster_store_check_run(&options, &counts);
     if (r < 0 && counts.not_looked)
         checking->failure = r;
     else if (r < 0)
-        say_wrong(checking, &checking->folder.root, CLUSTER_DATA_FOLDER_META);
+        say_wrong(checking, &checking->folder.root, CLUSTER_STORE_PLACE_META);
     else if (r == 1)
         say(checking, CLUSTER_FOLDER_CHECK_MENDED,
-            (struct place){&checking->folder.root, CLUSTER_DATA_FOLDER_META},
+            (struct place){&checking->folder.root, CLUSTER_STORE_PLACE_META},
             "it is missing: the next start makes it");
     else
         say(checking, CLUSTER_FOLDER_CHECK_FINE,
-            (struct place){&checking->folder.root, CLUSTER_DATA_FOLDER_META},
+            (struct place){&checking->folder.root, CLUSTER_STORE_PLACE_META},
             "revision %" PRIu64 ", %" PRIu64 " records", cluster_ids_own(counts.revision),
             counts.records);
 }

@@ -17,7 +17,7 @@
 #include "cluster/node/boot/store_keys.h"
 #include "hub/base/own.h"
 
-#define META   CLUSTER_DATA_FOLDER_META
+#define META   CLUSTER_STORE_PLACE_META
 #define WINDOW ((size_t)64 << 10)
 
 #define TEXT_MAX 1024

@@ -69,15 +69,17 @@ static int fail_status(const struct cluster_store_wait *wait, int status)
 {
     switch (status) {
     case CLUSTER_TXN_NO_SPACE:
-        return rapahub_fail(RAPAHUB_ENOSPC, "", "%s: no space left on its disk: free some there",
+        return rapahub_fail(RAPAHUB_ENOSPC, "",
+                            "%s: no space is left for it: free some on its disk, or in its etcd",
                             wait->url);
     case CLUSTER_TXN_DENIED:
         return fail_later_life(wait);
     case CLUSTER_TXN_NOT_APPLIED:
     case CLUSTER_TXN_UNKNOWN:
-        return rapahub_fail(RAPAHUB_ETIMEDOUT, "cluster.boot.order",
-                            "%s: the metastore has not answered: look at the node that has it",
-                            wait->url);
+        return rapahub_fail(
+            RAPAHUB_ETIMEDOUT, "cluster.boot.order",
+            "%s: the metastore has not answered: look at the node or the etcd that has it",
+            wait->url);
     case CLUSTER_TXN_CORRUPT:
         return rapahub_fail(RAPAHUB_EIO, "", "%s is damaged: put a backup of it in its place",
                             wait->url);
@@ -128,7 +130,8 @@ static int wait_for(const struct cluster_store_wait *wait, struct pending *pendi
     if (r < 0)
         return r;
     return rapahub_fail(RAPAHUB_ETIMEDOUT, "cluster.boot.order",
-                        "%s: the metastore does not answer: look at its disk", wait->url);
+                        "%s: the metastore does not answer: look at its disk, or its etcd",
+                        wait->url);
 }
 
 static struct pending *make(void)

@@ -29,9 +29,10 @@ static bool begins(const char *name, const char *with)
 static bool is_in_root(const char *name)
 {
     static const char *const names[] = {
-        "lock", "node.id",    "node.boot",   "node.store",  "guests",          "meta.db",
-        "wal",  "copies",     "blobs",       "pools",       "restart",         "ca",
-        "tls",  "lost+found", "meta.db-wal", "meta.db-shm", "meta.db-journal", "node.seat"};
+        "lock", "node.id",       "node.boot",   "node.store",  "guests",          "meta.db",
+        "wal",  "copies",        "blobs",       "pools",       "restart",         "ca",
+        "tls",  "lost+found",    "meta.db-wal", "meta.db-shm", "meta.db-journal", "node.seat",
+        "etcd", "node.metastore"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)

@@ -25,8 +25,6 @@
 #define NODE_ID    "node.id"
 #define NODE_BOOT  "node.boot"
 #define NODE_STORE "node.store"
-#define SEAT       "seat:" /* scheme of a metastore on another node */
-#define SEAT_MAX   320     /* bytes of its address */
 #define FOLDERS    5
 
 static const char *const folder_names[FOLDERS] = {"wal", "copies", "blobs", "pools", "restart"};
@@ -34,21 +32,35 @@ static const char *const folder_names[FOLDERS] = {"wal", "copies", "blobs", "poo
 /* ---- names in the folder ---- */
 
 /* Names that may be there before `node.id` is, and those that come only after it. */
-static const char *const first_names[] = {
-    CLUSTER_FOLDER_LOCK_NAME, NODE_ID, "node.id.new", "lost+found", ".", "..", NULL};
+static const char *const first_names[] = {CLUSTER_FOLDER_LOCK_NAME,
+                                          NODE_ID,
+                                          "node.id.new",
+                                          CLUSTER_DATA_FOLDER_ETCD,
+                                          "lost+found",
+                                          ".",
+                                          "..",
+                                          NULL};
 
 /* Names that a join leaves that was not finished. */
 static const char *const joining_names[] = {NODE_BOOT,
                                             NODE_BOOT ".new",
                                             NODE_STORE,
                                             NODE_STORE ".new",
-                                            CLUSTER_DATA_FOLDER_SEAT,
-                                            CLUSTER_DATA_FOLDER_SEAT ".new",
+                                            CLUSTER_STORE_PLACE_SEAT,
+                                            CLUSTER_STORE_PLACE_SEAT ".new",
                                             CLUSTER_DATA_FOLDER_TLS,
                                             CLUSTER_DATA_FOLDER_CA,
                                             NULL};
-static const char *const later_names[] = {
-    CLUSTER_DATA_FOLDER_META, "guests", "wal", "copies", "pools", "restart", "blobs", NULL};
+static const char *const later_names[] = {CLUSTER_STORE_PLACE_META,
+                                          CLUSTER_STORE_PLACE_URL,
+                                          CLUSTER_STORE_PLACE_URL ".new",
+                                          "guests",
+                                          "wal",
+                                          "copies",
+                                          "pools",
+                                          "restart",
+                                          "blobs",
+                                          NULL};
 
 struct listing {
     bool named;   /* it has node.id */
@@ -185,37 +197,6 @@ static int read_store(struct cluster_data_folder *folder)
     return 0;
 }
 
-/* ---- where its metastore is ---- */
-
-static int set_url(struct cluster_data_folder *folder, const char *scheme, const char *where,
-                   const char *rest)
-{
-    if (asprintf(&folder->url, "%s%s%s", scheme, where, rest) >= 0)
-        return 0;
-    folder->url = NULL;
-    return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the data folder");
-}
-
-/* A line that people may change when the seat has another address. */
-static int read_seat(struct cluster_data_folder *folder)
-{
-    char text[SEAT_MAX + 1];
-    uint8_t *bytes = NULL;
-    size_t size = 0;
-    int r = cluster_files_load(&folder->root, CLUSTER_DATA_FOLDER_SEAT, SEAT_MAX, &bytes, &size);
-
-    if (r == -ENOENT)
-        return set_url(folder, "sqlite:", folder->root.path, "/" CLUSTER_DATA_FOLDER_META);
-    if (r < 0)
-        return r;
-    snprintf(text, sizeof text, "%.*s", (int)size, (const char *)bytes);
-    free(bytes);
-    text[strcspn(text, "\n")] = '\0';
-    folder->joined = true;
-    return text[0] != '\0' ? set_url(folder, SEAT, text, "")
-                           : damaged(folder, CLUSTER_DATA_FOLDER_SEAT, "it has no address");
-}
-
 static int open_folders(struct cluster_data_folder *folder)
 {
     struct cluster_files_folder *const to[FOLDERS] = {&folder->wal, &folder->copies, &folder->blobs,
@@ -237,7 +218,7 @@ int cluster_data_folder_load(struct cluster_data_folder *folder)
     if (r >= 0)
         r = read_id(folder);
     if (r == 0)
-        r = read_seat(folder);
+        r = cluster_store_place_read(&folder->root, &folder->place);
     if (r == 0)
         r = read_store(folder);
     if (r == 0)
@@ -287,14 +268,11 @@ int cluster_data_folder_join(struct cluster_data_folder *folder,
                              const struct cluster_data_folder_joined *joined)
 {
     struct cluster_note_file note = {.numbers = {joined->node}, .count = 1};
-    char text[SEAT_MAX + 1];
-    int size = snprintf(text, sizeof text, "%s\n", joined->seat), r;
+    int r;
 
-    if (size >= (int)sizeof text)
-        return rapahub_fail(RAPAHUB_EINVAL, RULE, "the address of the seat is too long");
     memcpy(folder->uuid, joined->uuid, sizeof folder->uuid);
     memcpy(note.uuid, joined->uuid, sizeof note.uuid);
-    r = cluster_files_replace(&folder->root, CLUSTER_DATA_FOLDER_SEAT, text, (size_t)size);
+    r = cluster_store_place_join(&folder->root, joined->seat);
     if (r == 0)
         r = cluster_data_folder_write_store(folder, &folder->store);
     folder->boot = 0;
@@ -340,8 +318,10 @@ static int keep_others_out(const struct cluster_data_folder *folder)
     return 0;
 }
 
-static int open_all(struct cluster_data_folder *folder, int lock_fd, bool joins)
+static int open_all(struct cluster_data_folder *folder,
+                    const struct cluster_data_folder_options *options)
 {
+    bool joins = options->joins;
     int open_to_others = look_at_owner(folder), r;
 
     if (open_to_others < 0)
@@ -350,13 +330,18 @@ static int open_all(struct cluster_data_folder *folder, int lock_fd, bool joins)
                       joins); /* nothing is written into a folder of something else */
     if (r < 0)
         return r;
-    folder->lock = cluster_folder_lock_take(folder->root.fd, folder->root.path, lock_fd);
+    folder->lock = cluster_folder_lock_take(folder->root.fd, folder->root.path, options->lock_fd);
     if (folder->lock < 0)
         return folder->lock;
     r = open_to_others ? keep_others_out(folder) : 0;
     if (r == 0 && joins) /* another one may have joined with it before it was locked */
         return look_at_names(&folder->root, joins);
-    return r == 0 ? cluster_data_folder_load(folder) : r;
+    if (r == 0)
+        r = cluster_data_folder_load(folder);
+    return r == 0 && options->metastore
+               ? cluster_store_place_change(&folder->root, options->metastore,
+                                            folder->store.revision == 0, &folder->place)
+               : r;
 }
 
 /* r[impl cluster.folder.setup] */
@@ -370,7 +355,7 @@ int cluster_data_folder_open(struct cluster_data_folder *folder,
     if (r == 0)
         r = cluster_files_open_folder(files, NULL, options->path, false, &folder->root);
     if (r == 0)
-        r = open_all(folder, options->lock_fd, options->joins);
+        r = open_all(folder, options);
     if (r < 0)
         cluster_data_folder_close(folder);
     return r;
@@ -386,6 +371,6 @@ void cluster_data_folder_close(struct cluster_data_folder *folder)
     if (folder->root.path)
         hub_fd_release(&folder->lock);
     cluster_files_close_folder(&folder->root);
-    free(folder->url);
+    cluster_store_place_release(&folder->place);
     *folder = (struct cluster_data_folder){.lock = -1};
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* data_folder: the folder in which a node keeps all that it must not lose. It has `node.id` (uuid
  * and number of the node), `node.boot` (how often it was started), `node.store` (the metastore that
- * it belongs to), `node.seat` (where that is, of a node that has joined a cluster), `lock`,
- * `guests`, `meta.db`, and the folders `wal`, `copies`, `blobs`, `pools` and `restart`.
+ * it belongs to), `node.seat` or `node.metastore` (where that is, if it is not in the folder),
+ * `lock`, `guests`, `meta.db`, and the folders `wal`, `copies`, `blobs`, `pools` and `restart`.
  *
  * An empty folder is set up, and one that was set up in part is finished: each step is durable
  * before the next one. A folder that has anything else is refused, and left as it is. All of it
@@ -14,13 +14,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cluster/node/disk/store_place.h"
 #include "cluster/store/files.h"
 
 #define CLUSTER_DATA_FOLDER_UUID  16
-#define CLUSTER_DATA_FOLDER_META  "meta.db"
-#define CLUSTER_DATA_FOLDER_SEAT  "node.seat" /* where the metastore is, of a node that joined */
-#define CLUSTER_DATA_FOLDER_CA    "ca"        /* folder of the authority, where the node has it */
-#define CLUSTER_DATA_FOLDER_TLS   "tls" /* folder of the node's certificate, where it has one */
+#define CLUSTER_DATA_FOLDER_CA    "ca"   /* folder of the authority, where the node has it */
+#define CLUSTER_DATA_FOLDER_TLS   "tls"  /* folder of the node's certificate, where it has one */
+#define CLUSTER_DATA_FOLDER_ETCD  "etcd" /* folder of its certificate for etcd, where it has one */
 #define CLUSTER_DATA_FOLDER_OWN   "node.pem" /* the certificate, in that folder */
 #define CLUSTER_DATA_FOLDER_FIRST 1          /* number of a node that is set up alone */
 
@@ -28,6 +28,7 @@ struct cluster_data_folder_options {
     const struct cluster_files *files; /* NULL: the system's */
     const char *path;                  /* made if its parent is there */
     int lock_fd;                       /* see cluster_folder_lock_take; -1: none */
+    const char *metastore; /* its URL, if it is not to be in the folder; NULL: as the folder says */
     bool joins; /* an empty folder is not set up, but locked: cluster_data_folder_join does that */
 };
 
@@ -45,14 +46,14 @@ struct cluster_data_folder {
     struct cluster_data_folder_store store;
     uint64_t device, inode; /* the folder's */
     int lock;
-    bool joined; /* its metastore is on another node */
-    char *url;   /* of the metastore: "sqlite:PATH/meta.db", or "seat:HOST:PORT" */
+    struct cluster_store_place place;
 };
 
 /* Locks the folder, sets it up or finishes that, and reads what it says of itself. RAPAHUB_EBUSY:
  * locked. -EACCES: another user's. RAPAHUB_EFORMAT: it is not a data folder, or damaged.
  * RAPAHUB_EABI: of a later release. RAPAHUB_EEXIST: a node that joins finds the folder of a node.
- * -EROFS, -ENOSPC and others of the disk. Each names the thing, the place and the remedy. */
+ * RAPAHUB_ECONFIG: its metastore is another one than that of the options. -EROFS, -ENOSPC and
+ * others of the disk. Each names the thing, the place and the remedy. */
 int cluster_data_folder_open(struct cluster_data_folder *folder,
                              const struct cluster_data_folder_options *options);
 

@@ -129,6 +129,7 @@ static void add_revisions(const struct cluster_lists *lists, struct json_t *obje
 {
     struct cluster_metastore_stats stats;
 
+    cluster_document_text(object, "metastore", rapahub_string_of(lists->metastore));
     cluster_document_number(object, "revision", parts_of(lists)->catch_up.revision);
     if (cluster_metastore_stats(lists->store, &stats) == 0)
         cluster_document_number(object, "compacted", stats.compacted);

@@ -23,7 +23,8 @@ struct cluster_lists { /* their sources; all live longer */
     const char *name; /* the node's */
     uint32_t node, boot;
     uint64_t session;
-    const char *leader; /* HOST:PORT of the node that leads; NULL: this one does */
+    const char *metastore; /* its URL */
+    const char *leader;    /* HOST:PORT of the node that leads; NULL: this one does */
     const struct cluster_client_counts *clients; /* NULL: there are none yet, or none any more */
     const struct cluster_node_identity *identity;
     const struct cluster_peer_links_counts *peers;

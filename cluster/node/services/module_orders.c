@@ -15,6 +15,90 @@
 #define MODULES_MAX 1024 /* in a list */
 #define TEXT_MAX    512
 
+/* ---- a list ---- */
+
+static void tell_known(struct cluster_asking_question *question)
+{
+    char *text = strdup(question->asking->modules.text);
+
+    if (!text)
+        rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a list");
+    cluster_questions_text(question, text);
+}
+
+/* Without memory the next one is asked for again. */
+static void keep(struct cluster_asking *asking, const char *text, uint64_t changes)
+{
+    char *copy = strdup(text);
+
+    if (!copy)
+        return;
+    free(asking->modules.text);
+    asking->modules.text = copy;
+    asking->modules.fresh = !asking->lists.leader && changes == asking->modules.changes;
+}
+
+static void on_modules(void *user, int status, uint64_t rev, const struct cluster_page *page)
+{
+    struct cluster_asking_question *question = user;
+    char *text;
+
+    (void)rev;
+    if (status == CLUSTER_TXN_OK) {
+        text = cluster_lists_modules(page->pairs, page->count);
+        if (text)
+            keep(question->asking, text, question->changes);
+        cluster_questions_text(question, text);
+    } else if (status != CLUSTER_TXN_CLOSED && question->asking->modules.text) {
+        tell_known(question);
+    } else {
+        cluster_questions_fail_store(question, status);
+    }
+}
+
+static int read_modules(struct cluster_asking *asking, const struct cluster_asker *asker)
+{
+    char from[CLUSTER_KEYS_SIZE_MAX], past[CLUSTER_KEYS_SIZE_MAX];
+    int size = cluster_keys_prefix(CLUSTER_KEY_MODULE, 0, from, past);
+    const struct cluster_span span = {
+        .from = {from, (size_t)size}, .to = {past, (size_t)size}, .pairs_max = MODULES_MAX};
+    struct cluster_asking_question *question = cluster_questions_new(asking, asker);
+    int status;
+
+    if (!question)
+        return RAPAHUB_ENOMEM;
+    question->changes = asking->modules.changes;
+    if (asking->modules.fresh) {
+        tell_known(question);
+        return 0;
+    }
+    status = cluster_metastore_range(asking->store, &span, on_modules, question);
+    if (status < 0)
+        free(question);
+    return status;
+}
+
+/* r[impl cluster.node.modules.away] */
+int cluster_module_orders_list(struct cluster_asking *asking, struct cluster_asker *asker)
+{
+    return read_modules(asking, asker);
+}
+
+int cluster_module_orders_begin(struct cluster_asking *asking)
+{
+    return read_modules(asking, &(struct cluster_asker){.number = 0});
+}
+
+/* The list that was told is not true any more. It is asked for at once, since the metastore may be
+ * away later. */
+static void note_change(struct cluster_asking *asking)
+{
+    asking->modules.fresh = false;
+    asking->modules.changes++;
+    if (cluster_module_orders_begin(asking) < 0)
+        rapahub_clear_error(); /* the next one who asks does that */
+}
+
 /* ---- a push ---- */
 
 /* Another record of this name and version is of other bytes, or the same was there before. */
@@ -26,6 +110,7 @@ static void on_recorded(void *user, int status, uint64_t rev, const struct clust
 
     (void)rev;
     if (status == CLUSTER_TXN_OK) {
+        note_change(question->asking);
         cluster_questions_flag(question, true);
         return;
     }
@@ -39,9 +124,7 @@ static void on_recorded(void *user, int status, uint64_t rev, const struct clust
         cluster_questions_fail(question, RAPAHUB_EDIFFERS,
                                "a module of this name and version is there, and has other bytes");
     else
-        cluster_questions_fail(question,
-                               status == CLUSTER_TXN_NO_SPACE ? RAPAHUB_ENOSPC : RAPAHUB_EIO,
-                               "the module cannot be recorded in the metastore");
+        cluster_questions_fail_store(question, status);
 }
 
 /* The file stays where the node that leads has recorded the same one. */
@@ -191,36 +274,6 @@ int cluster_module_orders_push(struct cluster_asking *asking, struct cluster_ask
     return status;
 }
 
-/* ---- a list ---- */
-
-static void on_modules(void *user, int status, uint64_t rev, const struct cluster_page *page)
-{
-    struct cluster_asking_question *question = user;
-
-    (void)rev;
-    if (status != CLUSTER_TXN_OK)
-        cluster_questions_fail_store(question, status);
-    else
-        cluster_questions_text(question, cluster_lists_modules(page->pairs, page->count));
-}
-
-int cluster_module_orders_list(struct cluster_asking *asking, struct cluster_asker *asker)
-{
-    char from[CLUSTER_KEYS_SIZE_MAX], past[CLUSTER_KEYS_SIZE_MAX];
-    int size = cluster_keys_prefix(CLUSTER_KEY_MODULE, 0, from, past);
-    const struct cluster_span span = {
-        .from = {from, (size_t)size}, .to = {past, (size_t)size}, .pairs_max = MODULES_MAX};
-    struct cluster_asking_question *question = cluster_questions_new(asking, asker);
-    int status;
-
-    if (!question)
-        return RAPAHUB_ENOMEM;
-    status = cluster_metastore_range(asking->store, &span, on_modules, question);
-    if (status < 0)
-        free(question);
-    return status;
-}
-
 /* ---- a removal ---- */
 
 static void on_blob_gone(void *user, struct cluster_disk_result *result)
@@ -238,13 +291,15 @@ static void on_unrecorded(void *user, int status, uint64_t rev, const struct clu
     struct cluster_record record;
 
     (void)rev;
-    if (status != CLUSTER_TXN_OK) {
-        cluster_questions_fail(question,
-                               status == CLUSTER_TXN_CONFLICT ? RAPAHUB_ENOENT : RAPAHUB_EIO,
-                               status == CLUSTER_TXN_CONFLICT ? "the node has no such module"
-                                                              : "the metastore cannot be written");
+    if (status == CLUSTER_TXN_CONFLICT) {
+        cluster_questions_fail(question, RAPAHUB_ENOENT, "the node has no such module");
         return;
     }
+    if (status != CLUSTER_TXN_OK) {
+        cluster_questions_fail_store(question, status);
+        return;
+    }
+    note_change(question->asking);
     if (question->asking->pushes == 0 && count == 1 &&
         cluster_record_read(CLUSTER_KEY_MODULE, gets[0].value, &record) == 0 &&
         cluster_store_thread_blob_remove(question->asking->disk, record.module.digest.data,

@@ -16,7 +16,11 @@ struct cluster_module_orders_part {
 };
 int cluster_module_orders_push(struct cluster_asking *asking, struct cluster_asker *asker,
                                const struct cluster_module_orders_part *part);
+/* The list is that of the metastore, or what was told last where the metastore does not answer. */
 int cluster_module_orders_list(struct cluster_asking *asking, struct cluster_asker *asker);
+
+/* Asks for it before anybody does, so that there is one if the metastore goes away. */
+int cluster_module_orders_begin(struct cluster_asking *asking);
 int cluster_module_orders_remove(struct cluster_asking *asking, struct cluster_asker *asker,
                                  struct rapahub_string name, struct rapahub_string version);
 

@@ -7,6 +7,7 @@
 #include <rapahub/error.h>
 
 #include "cluster/node/guests/spec_options.h"
+#include "cluster/node/services/questions.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
@@ -99,17 +100,18 @@ static void go_on(struct cluster_asking *asking, struct cluster_asker *asker,
 
 static void on_module(void *user, int status, uint64_t rev, const struct cluster_page *page)
 {
-    OWN(hub_memory) struct cluster_asking_question *question = user;
+    struct cluster_asking_question *question = user;
     struct cluster_asking *asking = question->asking;
-    struct cluster_asker *asker = cluster_askers_find(asking->askers, question->asker);
+    struct cluster_asker *asker = cluster_questions_asker(question);
 
     (void)rev;
-    if (!asker)
+    if (status != CLUSTER_TXN_OK) {
+        cluster_questions_fail_store(question, status);
         return;
-    if (status == CLUSTER_TXN_OK)
+    }
+    cluster_questions_drop(question);
+    if (asker)
         go_on(asking, asker, page);
-    else
-        cluster_askers_fail(asking->askers, asker, RAPAHUB_EIO, "the metastore cannot be read");
 }
 
 static int find_module(struct cluster_asking *asking, const struct cluster_asker *asker,
@@ -127,10 +129,9 @@ static int find_module(struct cluster_asking *asking, const struct cluster_asker
     if (size < 0)
         return size;
     from[size] = '\0'; /* the next key there could be */
-    question = malloc(sizeof *question);
+    question = cluster_questions_new(asking, asker);
     if (!question)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a question");
-    *question = (struct cluster_asking_question){.asking = asking, .asker = asker->number};
+        return RAPAHUB_ENOMEM;
     status = cluster_metastore_range(asking->store, &span, on_module, question);
     if (status < 0)
         free(question);

@@ -46,7 +46,10 @@ void cluster_questions_fail_as_said(struct cluster_asking_question *question)
 void cluster_questions_fail_store(struct cluster_asking_question *question, int status)
 {
     if (status == CLUSTER_TXN_NO_SPACE)
-        cluster_questions_fail(question, RAPAHUB_ENOSPC, "the disk of the metastore is full");
+        cluster_questions_fail(question, RAPAHUB_ENOSPC, "the metastore is full; nothing was done");
+    else if (status == CLUSTER_TXN_NOT_APPLIED)
+        cluster_questions_fail(question, RAPAHUB_EAGAIN,
+                               "the metastore does not answer; nothing was done");
     else if (status == CLUSTER_TXN_CLOSED)
         cluster_questions_fail(question, RAPAHUB_ECLOSED, "the node stops");
     else

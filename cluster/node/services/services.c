@@ -446,6 +446,8 @@ int cluster_services_create(const struct cluster_services_parts *parts,
         status = cluster_inspections_create(parts->host, &services->asking.inspections);
     if (status == 0)
         status = cluster_node_inquiries_make(parts->host, &offer, &services->inquiries);
+    if (status == 0)
+        status = cluster_module_orders_begin(&services->asking);
     if (status < 0)
         cluster_services_release(out);
     return status;
@@ -479,6 +481,7 @@ void cluster_services_release(struct cluster_services **services)
         cluster_node_inquiries_end(&(*services)->inquiries);
         cluster_inspections_release(&(*services)->asking.inspections);
         cluster_askers_release(&(*services)->asking.askers);
+        free((*services)->asking.modules.text);
     }
     free(*services);
     *services = NULL;

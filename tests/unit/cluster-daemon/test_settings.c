@@ -116,6 +116,61 @@ static void delays_that_contradict_each_other_are_refused(void **state)
     assert_int_equal(daemon_settings_check(&settings), 0);
 }
 
+/* The text is a part of why it is refused. */
+static void expect_metastore_refused(const char *url, const char *text)
+{
+    assert_int_equal(set("metastore.url", url), RAPAHUB_ECONFIG);
+    if (!strstr(rapahub_last_error()->text, text))
+        fail_msg("'%s' does not say '%s'", rapahub_last_error()->text, text);
+}
+
+#ifdef RAPAHUB_WITH_ETCD
+
+static void expect_contradiction(const char *text)
+{
+    assert_int_equal(daemon_settings_check(&settings), RAPAHUB_ECONFIG);
+    assert_non_null(strstr(rapahub_last_error()->text, text));
+}
+
+/* r[verify cluster.daemon.metastore] */
+static void the_url_of_a_metastore_is_looked_at(void **state)
+{
+    (void)state;
+    expect_metastore_refused("sqlite:/x", "is no metastore; write etcd://");
+    expect_metastore_refused("etcd://host:2379", "the prefix has");
+    expect_metastore_refused("etcd://host:2379,/x", "a host is missing");
+    expect_metastore_refused("etcd://host:99999/x", "a host is none");
+    expect_metastore_refused("etcd://a,b,c,d,e,f,g,h,i/x", "more than 8 hosts");
+    assert_int_equal(set("metastore.url", "etcd://a,b:1/x"), 0);
+    assert_string_equal(settings.metastore, "etcd://a,b:1/x");
+}
+
+/* r[verify cluster.daemon.metastore] */
+static void what_a_metastore_in_etcd_has_no_use_for_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(set("metastore.tls", "/etc/x"), 0);
+    assert_int_equal(daemon_settings_check(&settings), 0); /* the folder may name a URL */
+    assert_int_equal(set("metastore.url", "etcd://a/x"), 0);
+    expect_contradiction("goes without TLS; write etcds://");
+    assert_int_equal(set("metastore.url", "etcds://a/x"), 0);
+    assert_int_equal(daemon_settings_check(&settings), 0);
+    assert_int_equal(set("metastore.keep", "1h"), 0);
+    expect_contradiction("--auto-compaction-retention");
+}
+
+#else
+
+/* r[verify cluster.daemon.metastore] */
+static void the_url_of_a_metastore_is_looked_at(void **state)
+{
+    (void)state;
+    expect_metastore_refused("sqlite:/x", "is no metastore; write etcd://");
+    expect_metastore_refused("etcd://a/x", "built without etcd (WITH_ETCD)");
+}
+
+#endif
+
 /* r[verify cluster.daemon.settings] */
 static void each_key_has_an_option_of_its_own(void **state)
 {
@@ -192,6 +247,10 @@ int main(void)
     const struct CMUnitTest tests[] = {TEST(what_is_not_set_has_its_default),
                                        TEST(values_that_are_none_are_refused),
                                        TEST(a_name_of_a_group_that_is_too_long_is_refused),
+                                       TEST(the_url_of_a_metastore_is_looked_at),
+#ifdef RAPAHUB_WITH_ETCD
+                                       TEST(what_a_metastore_in_etcd_has_no_use_for_is_refused),
+#endif
                                        TEST(delays_that_contradict_each_other_are_refused),
                                        TEST(each_key_has_an_option_of_its_own),
                                        TEST(a_word_that_is_none_has_a_nearest),

@@ -126,7 +126,7 @@ static void those_that_have_expired_are_forgotten(void **state)
     }
     assert_int_equal(run(&boot, stage, &identity), 0);
     wait = (struct cluster_store_wait){
-        .store = boot.store, .wait_ns = boot.wait_ns, .url = boot.folder.url};
+        .store = boot.store, .wait_ns = boot.wait_ns, .url = boot.folder.place.url};
     assert_int_equal(
         cluster_store_keys_all(&wait, CLUSTER_KEY_REVOKED, boot.revision, count_one, &left), 0);
     assert_int_equal(left, 0);

@@ -58,8 +58,8 @@ static int join(struct disk *disk)
 static void expect_joined(const struct cluster_data_folder *folder)
 {
     assert_int_equal(folder->node, 7);
-    assert_true(folder->joined);
-    assert_string_equal(folder->url, "seat:192.0.2.7:9413");
+    assert_true(folder->place.joined);
+    assert_string_equal(folder->place.url, "seat:192.0.2.7:9413");
     assert_int_equal(folder->store.revision, 9);
     assert_memory_equal(folder->store.uuid, "the cluster's. ", 16);
     assert_true(folder->boot >= 2); /* to join was the first life */

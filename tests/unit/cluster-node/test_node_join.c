@@ -242,7 +242,7 @@ static void a_right_answer_is_taken(void **state)
     assert_int_equal(folder.node, 7);
     assert_int_equal(folder.boot, 1);
     assert_int_equal(folder.store.revision, 9);
-    assert_true(folder.joined);
+    assert_true(folder.place.joined);
     cluster_data_folder_close(&folder);
     close_fake(&fake);
 }
