@@ -215,6 +215,41 @@ static void the_metastore_of_another_cluster_is_refused(void **state)
     end_stage(stage);
 }
 
+/* The node of the stage does not begin, and says why. */
+static void begin_refused(struct join_stage *stage, const char *text)
+{
+    char data[NODE_PROCESS_PATH + 8], run[NODE_PROCESS_PATH + 8];
+
+    data_of(stage, data);
+    snprintf(run, sizeof run, "%s/run", stage->first.folder);
+    assert_int_not_equal(join_run(stage, (const char *const[]){TEST_PREFIX "/bin/rapahubd",
+                                                               "--data", data, "--run", run, NULL}),
+                         0);
+    join_says(stage, text);
+}
+
+/* r[verify cluster.store.old] */
+static void an_etcd_of_before_is_refused(void **state)
+{
+    const struct etcd_process_options options = {.members = 1};
+    struct etcd_process old;
+    struct join_stage *stage;
+    char snapshot[80];
+
+    (void)state;
+    etcd_process_begin(&old, &options);
+    stage = begin_on(&old, "old");
+    snprintf(snapshot, sizeof snapshot, "%s/snapshot", old.folder);
+    assert_true(
+        etcd_process_ctl(&old, 0, (const char *const[]){"snapshot", "save", snapshot, NULL}));
+    node_process_apply(&stage->first, pools);
+    node_process_end(&stage->first);
+    etcd_process_restore(&old, snapshot);
+    begin_refused(stage, "put the newer one back");
+    end_stage(stage);
+    etcd_process_end(&old);
+}
+
 /* r[verify cluster.store.etcd.tls] */
 static void a_side_that_does_not_speak_tls_is_refused(void **state)
 {
@@ -310,6 +345,7 @@ int main(void)
         cmocka_unit_test(a_daemon_that_dies_while_etcd_stands_still_comes_back),
         cmocka_unit_test(orders_to_a_full_etcd_are_refused_and_calls_go_on),
         cmocka_unit_test(the_metastore_of_another_cluster_is_refused),
+        cmocka_unit_test(an_etcd_of_before_is_refused),
         cmocka_unit_test(a_side_that_does_not_speak_tls_is_refused),
         cmocka_unit_test(a_node_reaches_etcd_by_tls),
         cmocka_unit_test(a_second_node_joins_by_the_first),

@@ -254,6 +254,27 @@ unsigned etcd_process_leader(struct etcd_process *etcd)
     return 0;
 }
 
+void etcd_process_restore(struct etcd_process *etcd, const char *snapshot)
+{
+    char data[TEXT], peer[TEXT], all[TEXT];
+    struct process_result result;
+
+    assert_int_equal(etcd->options.members, 1);
+    etcd_process_kill(etcd, 0);
+    snprintf(data, sizeof data, "%s/m0", etcd->folder);
+    assert_int_equal(process_run_argv((const char *[]){"rm", "-rf", data, NULL}, &result), 0);
+    process_result_fini(&result);
+    snprintf(peer, sizeof peer, "http://127.0.0.1:%u", etcd->peer_ports[0]);
+    put_members(etcd, all, sizeof all);
+    assert_true(etcd_process_ctl(etcd, 0,
+                                 (const char *const[]){"snapshot", "restore", snapshot, "--name",
+                                                       "m0", "--data-dir", data,
+                                                       "--initial-cluster", all,
+                                                       "--initial-advertise-peer-urls", peer,
+                                                       NULL}));
+    etcd_process_start(etcd, 0);
+}
+
 void etcd_process_url(const struct etcd_process *etcd, const char *prefix,
                       char to[ETCD_PROCESS_URL])
 {
