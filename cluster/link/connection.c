@@ -12,26 +12,18 @@
 
 #include "cluster/link/credit.h"
 #include "cluster/link/parts.h"
+#include "cluster/link/receive_buffer.h"
 #include "cluster/link/send_queue.h"
 #include "cluster/link/silence.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
-
-#define READ_FIRST (16u * 1024) /* bytes that are read at once, or as many as a frame has */
-
-/* Bytes that were received and not yet handed up. */
-struct received {
-    uint8_t *data;
-    size_t start, size, capacity;
-    size_t wanted; /* bytes of the frame that is not there wholly; 0: not known */
-};
 
 struct cluster_connection {
     struct cluster_transport transport;
     struct cluster_connection_options options;
     const struct cluster_connection_hooks *hooks;
     void *user;
-    struct received in;
+    struct cluster_receive_buffer in;
     struct cluster_parts parts;
     struct cluster_send_queue out;
     struct cluster_credit credit;
@@ -87,7 +79,7 @@ void cluster_connection_release(struct cluster_connection **connection)
     end_transport(&gone->transport, gone->options.closer);
     for (unsigned i = 0; gone->has_fds && i < CLUSTER_SEND_QUEUE_FDS; i++)
         hub_closer_give(gone->options.closer, &gone->fds[i]);
-    free(gone->in.data);
+    cluster_receive_buffer_fini(&gone->in);
     cluster_parts_fini(&gone->parts);
     cluster_send_queue_fini(&gone->out);
     free(gone);
@@ -236,6 +228,20 @@ int cluster_connection_put_descriptors(struct cluster_connection *connection,
     return r;
 }
 
+size_t cluster_connection_waiting(const struct cluster_connection *connection)
+{
+    return connection->out.size - connection->out.next;
+}
+
+uint8_t *cluster_connection_put_data(struct cluster_connection *connection, uint32_t stream,
+                                     size_t size)
+{
+    const struct cluster_frame frame = {
+        .body_size = (uint32_t)size, .type = CLUSTER_FRAME_BULK_DATA, .stream = stream};
+
+    return cluster_send_queue_add(&connection->out, &frame);
+}
+
 int cluster_connection_flush(struct cluster_connection *connection)
 {
     int r = connection->overfull
@@ -249,27 +255,6 @@ int cluster_connection_flush(struct cluster_connection *connection)
 }
 
 /* ---- in ---- */
-
-/* Makes room for more bytes, at least for the rest of the frame that has begun. */
-static bool reserve(struct received *in)
-{
-    size_t most = in->wanted > READ_FIRST ? in->wanted : READ_FIRST;
-    uint8_t *data;
-
-    if (in->start > 0) {
-        memmove(in->data, in->data + in->start, in->size - in->start);
-        in->size -= in->start;
-        in->start = 0;
-    }
-    if (in->capacity >= most)
-        return true;
-    data = realloc(in->data, most);
-    if (!data)
-        return false;
-    in->data = data;
-    in->capacity = most;
-    return true;
-}
 
 /* Where two may come with a frame, they are kept until it has been handed up. Any others are not
  * used. */
@@ -288,11 +273,11 @@ static void keep_descriptors(struct cluster_connection *connection, struct hub_r
 /* Returns how many bytes came; 0: none wait. */
 static int fill(struct cluster_connection *connection, uint64_t now_ns)
 {
-    struct received *in = &connection->in;
+    struct cluster_receive_buffer *in = &connection->in;
     struct hub_received received;
     int n;
 
-    if (!reserve(in))
+    if (!cluster_receive_buffer_reserve(in))
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a frame");
     received.bytes = in->data + in->size;
     received.room = in->capacity - in->size;
@@ -383,6 +368,19 @@ static int answer_ping(struct cluster_connection *connection)
                                   &(struct cluster_body){0});
 }
 
+static int take_of_stream(struct cluster_connection *connection, const struct cluster_frame *frame,
+                          struct rapahub_bytes bytes)
+{
+    if (!connection->options.streams)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.frame.type",
+                            "a %s, which this connection does not take",
+                            cluster_frame_name(frame->type));
+    return frame->type == CLUSTER_FRAME_BULK_DATA
+               ? connection->hooks->frame(connection->user, frame,
+                                          &(struct cluster_body){.data = bytes})
+               : hand_up(connection, frame, bytes);
+}
+
 static int take_frame(struct cluster_connection *connection, const struct cluster_frame *frame,
                       struct rapahub_bytes bytes)
 {
@@ -392,7 +390,9 @@ static int take_frame(struct cluster_connection *connection, const struct cluste
     case CLUSTER_FRAME_EACH:
         return take_call(connection, frame, bytes);
     case CLUSTER_FRAME_CREDIT:
-        return take_credit(connection, frame, bytes);
+        return frame->stream != 0 && connection->options.streams
+                   ? hand_up(connection, frame, bytes)
+                   : take_credit(connection, frame, bytes);
     case CLUSTER_FRAME_PING:
     case CLUSTER_FRAME_PONG:
         if (bytes.size > 0)
@@ -403,9 +403,7 @@ static int take_frame(struct cluster_connection *connection, const struct cluste
     case CLUSTER_FRAME_BULK_DATA:
     case CLUSTER_FRAME_BULK_DONE:
     case CLUSTER_FRAME_BULK_RESET:
-        return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.frame.type",
-                            "a %s, which this connection does not take",
-                            cluster_frame_name(frame->type));
+        return take_of_stream(connection, frame, bytes);
     default:
         return hand_up(connection, frame, bytes);
     }
@@ -415,43 +413,29 @@ static int take_frame(struct cluster_connection *connection, const struct cluste
  */
 static int take_next(struct cluster_connection *connection)
 {
-    struct received *in = &connection->in;
-    size_t left = in->size - in->start;
+    struct cluster_receive_buffer *in = &connection->in;
     struct cluster_frame frame;
     struct rapahub_bytes bytes;
-    int r;
+    int r = cluster_receive_buffer_next(in, &frame, &bytes);
 
-    in->wanted = 0;
-    if (left < CLUSTER_FRAME_SIZE)
-        return 0;
-    r = cluster_frame_read(in->data + in->start, &frame);
-    if (r < 0)
+    if (r <= 0)
         return r;
-    in->wanted = CLUSTER_FRAME_SIZE + (size_t)frame.body_size;
-    if (left < in->wanted)
-        return 0;
-    bytes = (struct rapahub_bytes){in->data + in->start + CLUSTER_FRAME_SIZE, frame.body_size};
-    r = r == 1 ? 0 : take_frame(connection, &frame, bytes);
+    r = frame.type >= CLUSTER_FRAME_IGNORED ? 0 : take_frame(connection, &frame, bytes);
     connection->later = r == CLUSTER_CONNECTION_LATER;
     if (r != 0)
         return r < 0 ? r : 0;
-    in->start += in->wanted;
-    in->wanted = 0;
+    cluster_receive_buffer_pass(in);
     return 1;
 }
 
 static int take_all(struct cluster_connection *connection)
 {
-    struct received *in = &connection->in;
     int r;
 
     do
         r = take_next(connection);
     while (r > 0);
-    if (in->start == in->size && in->capacity > READ_FIRST) {
-        free(in->data);
-        *in = (struct received){.data = NULL};
-    }
+    cluster_receive_buffer_trim(&connection->in);
     return r;
 }
 

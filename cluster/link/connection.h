@@ -6,7 +6,8 @@
  * A body of more than CLUSTER_FRAME_BODY_MAX bytes goes in parts, which are put together here.
  * Calls (CALL, RESULT, EACH) need credit: a body may begin while some is left, and may then take
  * more than is left. Other frames need none, but wait in a queue of at most
- * CLUSTER_CONNECTION_CONTROL_MAX bytes. So each side keeps for the other a bounded number of bytes.
+ * CLUSTER_CONNECTION_CONTROL_MAX bytes. The bytes of streams have credit of their own, see
+ * cluster/stream. So each side keeps for the other a bounded number of bytes.
  * For one thread.
  */
 #ifndef CLUSTER_LINK_CONNECTION_H
@@ -48,6 +49,7 @@ struct cluster_connection_options {
     struct hub_budget *budget; /* of the memory for bodies in parts; NULL: no bound but body_max */
     struct hub_closer *closer; /* both live longer */
     bool descriptors;          /* two may come with a frame, and are kept for the frame hook */
+    bool streams;              /* BULK_*, and CREDIT of a stream, are handed up, and not refused */
     const struct cluster_transport_table *transport; /* NULL: the socket itself */
     void *session;                                   /* of the transport */
 };
@@ -77,8 +79,9 @@ int cluster_connection_dispatch(struct cluster_connection *connection, uint64_t 
 /* Writes what waits, as far as the socket takes it. The same failures. */
 int cluster_connection_flush(struct cluster_connection *connection);
 
-/* Says whether bytes wait to be sent. */
+/* Says whether bytes wait to be sent, and how many. */
 bool cluster_connection_waits(const struct cluster_connection *connection);
+size_t cluster_connection_waiting(const struct cluster_connection *connection);
 
 /* Adds a frame to what waits to be sent; its `body_size` and flags are set here. -EAGAIN: no credit
  * is left for it; the hook tells when there is. -EMSGSIZE: the body is larger than `body_max`;
@@ -87,8 +90,15 @@ bool cluster_connection_waits(const struct cluster_connection *connection);
 int cluster_connection_put(struct cluster_connection *connection, const struct cluster_frame *frame,
                            const struct cluster_body *body);
 
-/* The same for a frame that needs no credit, with two descriptors, which are the connection's from
- * here on. RAPAHUB_EBUSY: others wait to be sent. */
+/* Adds a BULK_DATA to what waits, and returns where its `size` bytes, at most
+ * CLUSTER_FRAME_BODY_MAX, are to be written before anything else is done with the connection. The
+ * caller bounds how many wait, and knows their credit. NULL with the diagnosis: no memory.
+ */
+uint8_t *cluster_connection_put_data(struct cluster_connection *connection, uint32_t stream,
+                                     size_t size);
+
+/* The same as cluster_connection_put for a frame that needs no credit, with two descriptors, which
+ * are the connection's from here on. RAPAHUB_EBUSY: others wait to be sent. */
 int cluster_connection_put_descriptors(struct cluster_connection *connection,
                                        const struct cluster_frame *frame,
                                        const struct cluster_body *body, const int descriptors[2]);

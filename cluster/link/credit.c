@@ -10,6 +10,11 @@ void cluster_credit_init(struct cluster_credit *credit, uint32_t whole)
     *credit = (struct cluster_credit){.whole = whole, .left = whole, .granted = whole};
 }
 
+void cluster_credit_withhold(struct cluster_credit *credit)
+{
+    credit->left = credit->granted = 0;
+}
+
 /* r[impl cluster.link.credit] */
 bool cluster_credit_may_send(const struct cluster_credit *credit)
 {
@@ -42,6 +47,16 @@ int cluster_credit_begin(const struct cluster_credit *credit)
 void cluster_credit_received(struct cluster_credit *credit, uint64_t bytes)
 {
     credit->granted -= (int64_t)bytes;
+}
+
+/* r[impl cluster.stream.credit] */
+int cluster_credit_take(struct cluster_credit *credit, uint64_t bytes)
+{
+    if (credit->granted < 0 || bytes > (uint64_t)credit->granted)
+        return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.stream.credit",
+                            "more bytes of a stream came than there was credit for");
+    cluster_credit_received(credit, bytes);
+    return 0;
 }
 
 /* r[impl cluster.link.credit] */

@@ -31,6 +31,12 @@ bool cluster_send_queue_is_call(uint8_t type)
     return type == CLUSTER_FRAME_CALL || type == CLUSTER_FRAME_RESULT || type == CLUSTER_FRAME_EACH;
 }
 
+/* Says whether such frames are counted: the others have credit. */
+static bool is_counted(uint8_t type)
+{
+    return !cluster_send_queue_is_call(type) && type != CLUSTER_FRAME_BULK_DATA;
+}
+
 bool cluster_send_queue_is_empty(const struct cluster_send_queue *queue)
 {
     return queue->next == queue->size;
@@ -73,7 +79,7 @@ uint8_t *cluster_send_queue_add(struct cluster_send_queue *queue, const struct c
     at = queue->data + queue->size;
     cluster_frame_write(frame, at);
     queue->size += size;
-    if (!cluster_send_queue_is_call(frame->type))
+    if (is_counted(frame->type))
         queue->control += size;
     return at + CLUSTER_FRAME_SIZE;
 }
@@ -104,7 +110,7 @@ static void pass_frames(struct cluster_send_queue *queue)
         size = CLUSTER_FRAME_SIZE + (size_t)body_size;
         if (queue->next - queue->frame < size)
             return;
-        if (!cluster_send_queue_is_call(header[sizeof body_size]))
+        if (is_counted(header[sizeof body_size]))
             queue->control -= size;
         queue->frame += size;
     }

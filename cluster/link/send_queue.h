@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* send_queue: frames that wait to be written to a socket, in their order. Frames that are no calls
- * are counted, so that a side which does not read cannot make them many. Descriptors go with the
- * first byte of a frame; only one frame that waits may have any.
+/* send_queue: frames that wait to be written to a socket, in their order. Frames without
+ * credit are counted, so that a side which does not read cannot make them many. Descriptors go with
+ * the first byte of a frame; only one frame that waits may have any.
  */
 #ifndef CLUSTER_LINK_SEND_QUEUE_H
 #define CLUSTER_LINK_SEND_QUEUE_H
@@ -20,7 +20,7 @@ struct cluster_send_queue {
     size_t frame; /* offset of the first frame that was not written wholly */
     size_t next;  /* offset of the first byte that was not written */
     size_t size, capacity;
-    size_t control; /* bytes of frames that are no calls */
+    size_t control; /* bytes of frames that have no credit */
     bool has_fds;
     size_t fds_at; /* offset of the frame that they go with */
     int fds[CLUSTER_SEND_QUEUE_FDS];

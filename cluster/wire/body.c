@@ -158,6 +158,7 @@ static const char *why_not_call(const void *value)
 {
     const struct cluster_body_call *call = value;
     struct cluster_uid root = {call->root_origin, call->root_number};
+    uint32_t streams = call->sources | call->sinks;
 
     if (call->class >= CLUSTER_CLASSES)
         return "its class is unknown";
@@ -167,8 +168,8 @@ static const char *why_not_call(const void *value)
         return "its root is no call";
     if (call->order == 0 && call->order_prev != 0)
         return "it has a call before it, but no order";
-    if ((call->sources & call->sinks) != 0 ||
-        ((call->sources | call->sinks) >> CLUSTER_BODY_STREAMS_MAX) != 0)
+    if ((call->sources & call->sinks) != 0 || (streams & (streams + 1)) != 0 ||
+        streams >> CLUSTER_BODY_STREAMS_MAX != 0)
         return "its streams are none";
     return why_not_query(call);
 }

@@ -90,7 +90,7 @@ struct cluster_body_call {
     uint32_t order;                    /* 0: none */
     uint64_t order_prev;               /* number of the call before it in this order; 0: none */
     uint64_t done_below;               /* all numbers of this origin below have ended */
-    uint32_t sources, sinks;           /* streams: a bit for each index */
+    uint32_t sources, sinks;           /* streams: a bit for each index, from 0 on */
     struct rapahub_bytes arguments;
     struct cluster_list members; /* struct cluster_body_member; when it is sent again */
 };
@@ -215,6 +215,7 @@ struct cluster_body {
         struct cluster_body_nack nack;
         struct cluster_body_resolved resolved;
         struct cluster_body_bulk_open bulk_open;
+        struct rapahub_bytes data; /* BULK_DATA */
         struct cluster_body_bulk_reset bulk_reset;
         struct cluster_body_share share;
         struct cluster_body_shared shared;

@@ -18,31 +18,31 @@
 #define CLUSTER_FRAME_FIRST 2 /* this frame begins a body of several */
 
 /* X(type, number, the members that a frame of it has) */
-#define CLUSTER_FRAMES(X)                                                \
-    X(HELLO, 1, 0)                                                       \
-    X(HELLO_OK, 2, 0)                                                    \
-    X(CREDIT, 3, CLUSTER_FRAME_HAS_STREAM)                               \
-    X(PING, 4, 0)                                                        \
-    X(PONG, 5, 0)                                                        \
-    X(CLOSE, 6, 0)                                                       \
-    X(CALL, 16, CLUSTER_FRAME_HAS_CALL | CLUSTER_FRAME_HAS_PARTS)        \
-    X(RESULT, 17, CLUSTER_FRAME_HAS_CALL | CLUSTER_FRAME_HAS_PARTS)      \
-    X(ACK, 18, CLUSTER_FRAME_HAS_CALL)                                   \
-    X(NACK, 19, CLUSTER_FRAME_HAS_CALL)                                  \
-    X(CANCEL, 20, CLUSTER_FRAME_HAS_CALL)                                \
-    X(RESOLVED, 21, CLUSTER_FRAME_HAS_CALL)                              \
-    X(EACH, 22, CLUSTER_FRAME_HAS_CALL | CLUSTER_FRAME_HAS_PARTS)        \
-    X(STEP_DONE, 49, 0)                                                  \
-    X(BULK_OPEN, 64, CLUSTER_FRAME_HAS_CALL | CLUSTER_FRAME_HAS_STREAM)  \
-    X(BULK_DATA, 65, CLUSTER_FRAME_HAS_STREAM | CLUSTER_FRAME_HAS_PARTS) \
-    X(BULK_DONE, 66, CLUSTER_FRAME_HAS_STREAM)                           \
-    X(BULK_RESET, 67, CLUSTER_FRAME_HAS_STREAM)                          \
-    X(JOIN, 80, 0)                                                       \
-    X(JOIN_OK, 81, 0)                                                    \
-    X(STORE_REQUEST, 112, 0)                                             \
-    X(STORE_REPLY, 113, 0)                                               \
-    X(STORE_EVENT, 114, 0)                                               \
-    X(SHARE, 120, 0)                                                     \
+#define CLUSTER_FRAMES(X)                                               \
+    X(HELLO, 1, 0)                                                      \
+    X(HELLO_OK, 2, 0)                                                   \
+    X(CREDIT, 3, CLUSTER_FRAME_HAS_STREAM)                              \
+    X(PING, 4, 0)                                                       \
+    X(PONG, 5, 0)                                                       \
+    X(CLOSE, 6, 0)                                                      \
+    X(CALL, 16, CLUSTER_FRAME_HAS_CALL | CLUSTER_FRAME_HAS_PARTS)       \
+    X(RESULT, 17, CLUSTER_FRAME_HAS_CALL | CLUSTER_FRAME_HAS_PARTS)     \
+    X(ACK, 18, CLUSTER_FRAME_HAS_CALL)                                  \
+    X(NACK, 19, CLUSTER_FRAME_HAS_CALL)                                 \
+    X(CANCEL, 20, CLUSTER_FRAME_HAS_CALL)                               \
+    X(RESOLVED, 21, CLUSTER_FRAME_HAS_CALL)                             \
+    X(EACH, 22, CLUSTER_FRAME_HAS_CALL | CLUSTER_FRAME_HAS_PARTS)       \
+    X(STEP_DONE, 49, 0)                                                 \
+    X(BULK_OPEN, 64, CLUSTER_FRAME_HAS_CALL | CLUSTER_FRAME_HAS_STREAM) \
+    X(BULK_DATA, 65, CLUSTER_FRAME_HAS_STREAM)                          \
+    X(BULK_DONE, 66, CLUSTER_FRAME_HAS_STREAM)                          \
+    X(BULK_RESET, 67, CLUSTER_FRAME_HAS_STREAM)                         \
+    X(JOIN, 80, 0)                                                      \
+    X(JOIN_OK, 81, 0)                                                   \
+    X(STORE_REQUEST, 112, 0)                                            \
+    X(STORE_REPLY, 113, 0)                                              \
+    X(STORE_EVENT, 114, 0)                                              \
+    X(SHARE, 120, 0)                                                    \
     X(SHARED, 121, 0)
 
 #define CLUSTER_FRAME_HAS_CALL                                        \

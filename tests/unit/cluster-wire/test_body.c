@@ -375,7 +375,8 @@ static void a_call_that_nobody_makes_is_refused(void **state)
     REFUSES(CALL, call, call.sinks = 3);
     REFUSES(CALL, call, call.sinks = 1 << 16);
     REFUSES(CALL, call, call.sources = 1 << 16);
-    TAKES(CALL, call, call.sources = 1 << 15);
+    REFUSES(CALL, call, call.sources = 1 << 15); /* the indexes have no gaps */
+    TAKES(CALL, call, call.sources = 0xfffd);
 }
 
 /* r[verify cluster.body.call] */
