@@ -128,6 +128,8 @@ static int call_all(struct pool_calling *calling)
     uint64_t count = cli_arguments_number(&calling->cli->arguments, "repeat"), total_ns = 0;
     int r = 0;
 
+    if (count > 1 && calling->values.files.count > 0)
+        return rapahub_fail(RAPAHUB_EARGUMENTS, "", "a stream is read once: --repeat cannot be");
     for (uint64_t i = 0; i < count && r == 0; i++) {
         r = call_once(calling);
         total_ns += calling->answer.duration_ns;
@@ -140,11 +142,18 @@ static int call_all(struct pool_calling *calling)
 
 /* ---- the result ---- */
 
+/* If a stream goes to standard output, nothing else does. */
+static FILE *output(const struct pool_calling *calling)
+{
+    return calling->values.files.to_stdout ? stderr : stdout;
+}
+
 static int print_json(const struct pool_calling *calling, int status, const char *key,
                       const char *json)
 {
-    return cli_json_print(stdout, calling->cli->command->schema, MEMBER("ok", (bool)(status == 0)),
-                          cli_json_raw(key, json), MEMBER("method", calling->signature->text),
+    return cli_json_print(output(calling), calling->cli->command->schema,
+                          MEMBER("ok", (bool)(status == 0)), cli_json_raw(key, json),
+                          MEMBER("method", calling->signature->text),
                           MEMBER("pool", (const char *)calling->target.name),
                           MEMBER("duration_ns", calling->answer.duration_ns));
 }
@@ -165,7 +174,7 @@ static int print_one(struct pool_calling *calling)
     if (r < 0)
         return r;
     if (!cli_json_wanted(calling->cli))
-        return cli_answer_print(type, value, stdout);
+        return cli_answer_print(type, value, output(calling));
     text = value ? hub_text_json(type, value) : NULL;
     if (value && !text)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the result");

@@ -122,6 +122,11 @@ static int check_target(const struct rapahub_call *call)
     return 0;
 }
 
+static bool goes_to_several(const struct rapahub_query *query)
+{
+    return query && (query->mode == RAPAHUB_QUERY_RANGE || query->mode == RAPAHUB_QUERY_BROADCAST);
+}
+
 static struct cluster_client_call *make(struct rapahub_client *client,
                                         const struct rapahub_call *call, bool held, int *failure)
 {
@@ -133,6 +138,13 @@ static struct cluster_client_call *make(struct rapahub_client *client,
         *failure = cluster_typed_call_make(call, CLUSTER_CLIENT_BODY_MAX, &typed);
     if (*failure < 0)
         return NULL;
+    if (typed.marks && goes_to_several(call->query)) {
+        cluster_typed_call_fini(&typed);
+        *failure = rapahub_fail(RAPAHUB_EINVAL, "cluster.client.streams",
+                                "a stream is read or written once: a call with streams goes to one "
+                                "container");
+        return NULL;
+    }
     made = cluster_client_call_make(call, &typed, held);
     if (!made) {
         cluster_typed_call_fini(&typed);
@@ -140,7 +152,8 @@ static struct cluster_client_call *make(struct rapahub_client *client,
         return NULL;
     }
     made->begun_ns = hub_clock_now();
-    made->deadline_ns = hub_clock_after(or_default(call->timeout_ns, client->call_timeout_ns));
+    made->timeout_ns = or_default(call->timeout_ns, client->call_timeout_ns);
+    made->deadline_ns = hub_clock_after(made->timeout_ns);
     return made;
 }
 

@@ -13,9 +13,12 @@
 const struct hub_states cluster_client_call_states = {
     "call",
     {[CLUSTER_CLIENT_CALL_WAITING] = {"Waiting", HUB_TO(CLUSTER_CLIENT_CALL_SENT) |
+                                                     HUB_TO(CLUSTER_CLIENT_CALL_SETTLING) |
                                                      HUB_TO(CLUSTER_CLIENT_CALL_ENDED)},
      [CLUSTER_CLIENT_CALL_SENT] = {"Sent", HUB_TO(CLUSTER_CLIENT_CALL_WAITING) |
+                                               HUB_TO(CLUSTER_CLIENT_CALL_SETTLING) |
                                                HUB_TO(CLUSTER_CLIENT_CALL_ENDED)},
+     [CLUSTER_CLIENT_CALL_SETTLING] = {"Settling", HUB_TO(CLUSTER_CLIENT_CALL_ENDED)},
      [CLUSTER_CLIENT_CALL_ENDED] = {"Ended", 0}}};
 
 struct cluster_client_call *cluster_client_call_make(const struct rapahub_call *call,
@@ -25,6 +28,11 @@ struct cluster_client_call *cluster_client_call_make(const struct rapahub_call *
 
     if (!made) {
         rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call");
+        return NULL;
+    }
+    made->streams = typed->marks ? cluster_client_streams_make(typed->marks) : NULL;
+    if (typed->marks && !made->streams) {
+        free(made);
         return NULL;
     }
     hub_list_init(&made->age);
@@ -70,6 +78,7 @@ void cluster_client_call_drop(struct cluster_client_call *call)
 {
     if (hub_add(&call->holders, UINT32_MAX) != 1)
         return;
+    cluster_client_streams_release(&call->streams);
     cluster_typed_call_fini(&call->typed);
     cluster_client_call_unaim(call);
     free(call->members.done);
@@ -77,11 +86,22 @@ void cluster_client_call_drop(struct cluster_client_call *call)
     free(call);
 }
 
+uint64_t cluster_client_call_until(const struct cluster_client_call *call)
+{
+    uint64_t moved = call->streams ? cluster_client_streams_moved(call->streams) : 0;
+    uint64_t until = call->timeout_ns > HUB_NEVER - moved ? HUB_NEVER : moved + call->timeout_ns;
+
+    return moved != 0 && until > call->deadline_ns ? until : call->deadline_ns;
+}
+
+/* With streams it is how long nothing need move, see cluster.stream.patience. */
 static uint64_t left_us(const struct cluster_client_call *call, uint64_t now_ns)
 {
     uint64_t left = call->deadline_ns > now_ns ? call->deadline_ns - now_ns : 0;
 
-    return (left + HUB_MICROSECOND - 1) / HUB_MICROSECOND;
+    if (call->streams)
+        left = call->timeout_ns;
+    return left / HUB_MICROSECOND + (left % HUB_MICROSECOND != 0 ? 1 : 0);
 }
 
 void cluster_client_call_write(const struct cluster_client_call *call, uint64_t now_ns,
@@ -91,6 +111,8 @@ void cluster_client_call_write(const struct cluster_client_call *call, uint64_t 
     bool direct = query->mode == RAPAHUB_QUERY_DIRECT, range = query->mode == RAPAHUB_QUERY_RANGE,
          numbered = query->mode == RAPAHUB_QUERY_HASH || query->mode == RAPAHUB_QUERY_PHYSICAL ||
                     query->mode == RAPAHUB_QUERY_DYNAMIC;
+
+    const struct hub_stream_marks *marks = call->typed.marks;
 
     *frame = (struct cluster_frame){.type = CLUSTER_FRAME_CALL,
                                     .ttl = CLUSTER_FRAME_TTL,
@@ -109,6 +131,8 @@ void cluster_client_call_write(const struct cluster_client_call *call, uint64_t 
         .method_id = call->typed.method_id,
         .order = query->order,
         .order_prev = call->before,
+        .sources = marks ? cluster_client_streams_sources(marks) : 0,
+        .sinks = marks ? cluster_client_streams_sinks(marks) : 0,
         .arguments = {call->typed.arguments, call->typed.size},
         .members = {.of = call->members.list, .count = call->members.count}};
 }

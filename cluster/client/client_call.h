@@ -11,6 +11,7 @@
 #include <rapahub/call.h>
 #include <rapahub/supervise.h>
 
+#include "cluster/client/client_streams.h"
 #include "cluster/client/typed_call.h"
 #include "cluster/wire/body.h"
 #include "hub/base/atomic.h"
@@ -20,19 +21,12 @@
 enum cluster_client_call_state {
     CLUSTER_CLIENT_CALL_WAITING, /* it is to be sent */
     CLUSTER_CLIENT_CALL_SENT,
+    CLUSTER_CLIENT_CALL_SETTLING, /* it has an end, and its streams have not */
     CLUSTER_CLIENT_CALL_ENDED,
     CLUSTER_CLIENT_CALL_STATES
 };
 
 extern const struct hub_states cluster_client_call_states;
-
-/* How a call ended. */
-struct cluster_client_end {
-    int code; /* 0, or a failure with the rest */
-    int application;
-    struct rapahub_string text;
-    struct rapahub_bytes payload; /* the result, if code is 0 */
-};
 
 /* Which containers a call goes to, as its node said. */
 struct cluster_client_members {
@@ -44,6 +38,7 @@ struct cluster_client_members {
 
 struct cluster_client_call {
     struct hub_list age, open, waiting, cancelled; /* in the lists of client_calls.h */
+    struct cluster_client_streams *streams;        /* NULL: it has none */
     struct hub_a32 holders;                        /* a thread that waits, and the table */
     uint64_t number;
     uint32_t state;    /* enum cluster_client_call_state */
@@ -57,6 +52,7 @@ struct cluster_client_call {
     uint32_t container;
     struct rapahub_query query;
     uint64_t begun_ns, deadline_ns;
+    uint64_t timeout_ns;    /* with streams it begins anew with each byte that moves */
     uint64_t not_before_ns; /* the node was busy */
     uint64_t before;        /* the call before it in its order; 0: none */
     struct cluster_client_members members;
@@ -76,6 +72,9 @@ void cluster_client_call_drop(struct cluster_client_call *call);
 /* Fills what is sent. */
 void cluster_client_call_write(const struct cluster_client_call *call, uint64_t now_ns,
                                struct cluster_frame *frame, struct cluster_body *body);
+
+/* Returns when the call ends, if nothing moves of its streams. */
+uint64_t cluster_client_call_until(const struct cluster_client_call *call);
 
 /* Says whether the call goes to one container. */
 bool cluster_client_call_is_single(const struct cluster_client_call *call);

@@ -19,12 +19,16 @@ int cluster_client_calls_init(struct cluster_client_calls *calls)
     hub_list_init(&calls->cancels);
     hub_list_init(&calls->open);
     hub_list_init(&calls->waiting);
-    return hub_id_map_create(CLUSTER_CLIENT_CALLS_MAX, &calls->by_number);
+    hub_list_init(&calls->settling);
+    return cluster_client_streams_init(&calls->streams) < 0
+               ? rapahub_last_error()->code
+               : hub_id_map_create(CLUSTER_CLIENT_CALLS_MAX, &calls->by_number);
 }
 
 void cluster_client_calls_fini(struct cluster_client_calls *calls)
 {
     CHECK(calls->count == 0 && !calls->shm);
+    cluster_client_streams_fini(&calls->streams);
     hub_id_map_release(&calls->by_number);
     hub_mutex_fini(&calls->lock);
 }
@@ -81,10 +85,9 @@ static int add(struct cluster_client_calls *calls, struct cluster_client_call *c
     bool wake = hub_list_empty(&calls->inbox);
     int r = enter(calls, call);
 
-    if (r < 0)
-        return r;
-    hub_list_append(&calls->inbox, &call->open);
-    return wake ? 1 : 0;
+    if (r == 0)
+        hub_list_append(&calls->inbox, &call->open);
+    return r == 0 && wake ? 1 : r;
 }
 
 int cluster_client_calls_add(struct cluster_client_calls *calls, struct cluster_client_call *call,
@@ -404,10 +407,67 @@ void cluster_client_calls_note_sent(struct cluster_client_calls *calls,
     calls->sent++;
 }
 
+static void end_now(struct cluster_client_calls *calls, struct cluster_client_call *call,
+                    const struct cluster_client_end *end)
+{
+    move(call, CLUSTER_CLIENT_CALL_ENDED);
+    calls->told -= is_told(call) ? 1 : 0;
+    calls->waited = calls->waited || !call->on_done;
+    hub_list_remove(&call->open);
+    hub_list_remove(&call->waiting);
+    hub_mutex_lock(&calls->lock);
+    leave(calls, call);
+    hub_mutex_unlock(&calls->lock);
+    cluster_client_call_end(call, end);
+}
+
+void cluster_client_calls_end(struct cluster_client_calls *calls, struct cluster_client_call *call,
+                              const struct cluster_client_end *end)
+{
+    if (call->state == CLUSTER_CLIENT_CALL_SENT)
+        calls->sent--;
+    if (!call->streams) {
+        end_now(calls, call, end);
+        return;
+    }
+    cluster_client_streams_end(call->streams, end);
+    if (call->state == CLUSTER_CLIENT_CALL_SETTLING)
+        return;
+    move(call, CLUSTER_CLIENT_CALL_SETTLING);
+    hub_list_remove(&call->waiting);
+    hub_list_append(&calls->settling, &call->waiting);
+}
+
+void cluster_client_calls_settle(struct cluster_client_calls *calls, bool wait)
+{
+    HUB_LIST_EACH (&calls->settling, link) {
+        struct cluster_client_call *call = CALL_OF(link, waiting);
+        struct cluster_client_end end;
+        char text[CLUSTER_BODY_TEXT_MAX];
+
+        if (!wait && !cluster_client_streams_are_done(call->streams))
+            continue;
+        end = cluster_client_streams_finish(call->streams, text, sizeof text);
+        end_now(calls, call, &end);
+    }
+}
+
+/* A call whose streams were read or written is not sent again. r[impl cluster.client.streams] */
+static bool may_go_again(struct cluster_client_calls *calls, struct cluster_client_call *call)
+{
+    static const char text[] = "the node is away, and some was moved of a stream";
+    static const struct cluster_client_end end = {RAPAHUB_EMAYBE, 0, {text, sizeof text - 1}, {0}};
+
+    if (!call->streams || cluster_client_streams_withdraw(call->streams))
+        return true;
+    cluster_client_calls_end(calls, call, &end);
+    return false;
+}
+
 void cluster_client_calls_delay(struct cluster_client_calls *calls,
                                 struct cluster_client_call *call, uint64_t not_before_ns)
 {
-    if (call->state != CLUSTER_CLIENT_CALL_SENT)
+    if (call->state != CLUSTER_CLIENT_CALL_SENT || !may_go_again(calls, call))
         return;
     move(call, CLUSTER_CLIENT_CALL_WAITING);
     calls->sent--;
@@ -418,11 +478,16 @@ void cluster_client_calls_delay(struct cluster_client_calls *calls,
 /* r[impl cluster.client.again] */
 void cluster_client_calls_lost(struct cluster_client_calls *calls)
 {
+    cluster_streams_lose(&calls->streams.open);
     hub_list_init(&calls->waiting);
     HUB_LIST_EACH (&calls->open, link) {
         struct cluster_client_call *call = CALL_OF(link, open);
 
+        if (call->state == CLUSTER_CLIENT_CALL_SETTLING)
+            continue;
         hub_list_init(&call->waiting);
+        if (!may_go_again(calls, call))
+            continue;
         hub_list_append(&calls->waiting, &call->waiting);
         call->not_before_ns = 0;
         if (call->state != CLUSTER_CLIENT_CALL_SENT)
@@ -432,20 +497,4 @@ void cluster_client_calls_lost(struct cluster_client_calls *calls)
     }
     calls->sent = 0;
     calls->due_ns = 0; /* the times until which they wait are other ones now */
-}
-
-void cluster_client_calls_end(struct cluster_client_calls *calls, struct cluster_client_call *call,
-                              const struct cluster_client_end *end)
-{
-    if (call->state == CLUSTER_CLIENT_CALL_SENT)
-        calls->sent--;
-    move(call, CLUSTER_CLIENT_CALL_ENDED);
-    calls->told -= is_told(call) ? 1 : 0;
-    calls->waited = calls->waited || !call->on_done;
-    hub_list_remove(&call->open);
-    hub_list_remove(&call->waiting);
-    hub_mutex_lock(&calls->lock);
-    leave(calls, call);
-    hub_mutex_unlock(&calls->lock);
-    cluster_client_call_end(call, end);
 }

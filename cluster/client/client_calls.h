@@ -38,6 +38,8 @@ struct cluster_client_calls {
     uint64_t acks[CLUSTER_CLIENT_CALLS_ACKS];
     /* the leader alone */
     struct hub_list open, waiting; /* both by rising numbers */
+    struct hub_list settling;      /* those whose streams have not ended, by `waiting` */
+    struct cluster_client_stream_means streams;
     uint32_t sent;
     uint32_t told;   /* calls that are open and have callbacks */
     bool waited;     /* a call has ended for which a thread waited */
@@ -125,8 +127,11 @@ void cluster_client_calls_delay(struct cluster_client_calls *calls,
 /* The connection is lost: all calls wait, those that were sent as calls that may have run. */
 void cluster_client_calls_lost(struct cluster_client_calls *calls);
 
-/* Ends a call and tells its caller. */
+/* Ends a call and tells its caller; if it has streams, when these are the caller's again. */
 void cluster_client_calls_end(struct cluster_client_calls *calls, struct cluster_client_call *call,
                               const struct cluster_client_end *end);
+
+/* Tells the callers of those whose streams have ended; `wait`: of all, after a wait for these. */
+void cluster_client_calls_settle(struct cluster_client_calls *calls, bool wait);
 
 #endif

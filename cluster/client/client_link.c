@@ -223,6 +223,31 @@ static int take_of_call(struct cluster_client_loop *loop, const struct cluster_f
     }
 }
 
+/* A frame of a stream. Its call is of no use where no thread can move the bytes. */
+static int take_of_stream(struct cluster_client_loop *loop, const struct cluster_frame *frame,
+                          const struct cluster_body *body)
+{
+    struct cluster_call_streams *of = NULL;
+    struct cluster_client_call *call;
+    int r = loop->helloed ? cluster_streams_take(&loop->calls.streams.open, frame, body, &of)
+                          : refuse(frame, "came before a HELLO_OK");
+
+    if (r < 0 || !of)
+        return r;
+    call = cluster_client_calls_find(&loop->calls, of->call);
+    r = call ? cluster_client_streams_begin(call->streams) : 0;
+    if (r < 0) {
+        cluster_client_link_cancel(loop, call);
+        end_refused(loop, call, r, rapahub_string_of(rapahub_last_error()->text));
+    }
+    return 0;
+}
+
+static bool is_of_stream(const struct cluster_frame *frame)
+{
+    return frame->stream != 0 && frame->type != CLUSTER_FRAME_BULK_OPEN;
+}
+
 /* r[impl cluster.client.frame] */
 static int take(void *user, const struct cluster_frame *frame, const struct cluster_body *body)
 {
@@ -234,6 +259,8 @@ static int take(void *user, const struct cluster_frame *frame, const struct clus
         return take_close(loop, &body->close);
     if (frame->type == CLUSTER_FRAME_SHARED)
         return take_shared(loop, &body->shared);
+    if (is_of_stream(frame))
+        return take_of_stream(loop, frame, body);
     return frame->type == CLUSTER_FRAME_HELLO ? refuse(frame, "came from a node")
                                               : take_of_call(loop, frame, body);
 }
@@ -301,6 +328,7 @@ void cluster_client_link_connect(struct cluster_client_loop *loop, uint64_t now_
                                                              CLUSTER_FRAME_BODY_MAX,
                                                  .ping_ns = PING_NS,
                                                  .closer = loop->closer,
+                                                 .streams = true,
                                                  .descriptors = true};
     int fd, r = connect_next(loop, &fd, &options);
 
@@ -385,14 +413,30 @@ static int put_call(struct cluster_client_loop *loop, struct cluster_client_call
     cluster_client_call_write(call, hub_clock_now(), &frame, &body);
     frame.uid.origin = loop->origin;
     body.call.done_below = done_below;
-    return cluster_connection_put(loop->connection, &frame, &body);
+    r = cluster_connection_put(loop->connection, &frame, &body);
+    return r == 0 && call->streams
+               ? cluster_streams_open(&loop->calls.streams.open, call->streams->sent,
+                                      loop->connection, &frame)
+               : r;
+}
+
+static int offer_streams(struct cluster_client_loop *loop, struct cluster_client_call *call)
+{
+    return call->streams ? cluster_client_streams_offer(call->streams, &loop->calls.streams,
+                                                        call->number, call->timeout_ns)
+                         : 0;
 }
 
 /* A call that cannot be sent at all ends, and so do not the others. */
 static int send_one(struct cluster_client_loop *loop, struct cluster_client_call *call)
 {
-    int r = put_call(loop, call);
+    int r = offer_streams(loop, call);
 
+    if (r < 0) {
+        end_refused(loop, call, r, rapahub_string_of(rapahub_last_error()->text));
+        return 0;
+    }
+    r = put_call(loop, call);
     if (r == 0)
         cluster_client_calls_note_sent(&loop->calls, call);
     if (r != RAPAHUB_EMSGSIZE && r != RAPAHUB_EINVAL)
@@ -424,6 +468,8 @@ void cluster_client_link_send(struct cluster_client_loop *loop, uint64_t now_ns)
         r = put_acks(loop, 0);
     if (r == 0 || r == RAPAHUB_EAGAIN)
         r = cluster_connection_flush(loop->connection);
+    if (r == 0)
+        r = cluster_streams_send(&loop->calls.streams.open, loop->connection);
     if (r < 0)
         cluster_client_link_lose(loop, now_ns);
 }

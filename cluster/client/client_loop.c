@@ -45,7 +45,8 @@ static uint64_t until_of(const struct cluster_client_loop *loop,
     uint64_t since =
         call->begun_ns > loop->reconnect.since_ns ? call->begun_ns : loop->reconnect.since_ns;
 
-    return loop->helloed ? HUB_NEVER : since + loop->retry_ns;
+    return loop->helloed || call->state == CLUSTER_CLIENT_CALL_SETTLING ? HUB_NEVER
+                                                                        : since + loop->retry_ns;
 }
 
 /* The leader alone writes why the node is away, so it reads that without the lock. */
@@ -73,7 +74,7 @@ static void look_at_times(struct cluster_client_loop *loop, uint64_t now_ns)
         return;
     HUB_LIST_EACH (&loop->calls.open, link) {
         struct cluster_client_call *call = HUB_LIST_ITEM(link, struct cluster_client_call, open);
-        uint64_t until = until_of(loop, call), end = call->deadline_ns;
+        uint64_t until = until_of(loop, call), end = cluster_client_call_until(call);
 
         if (end <= now_ns) {
             end_late(loop, call, RAPAHUB_ETIMEDOUT);
@@ -147,18 +148,22 @@ enum look { LOOK_NOTHING, LOOK_CONNECTION = 1, LOOK_DEATH = 2 };
 
 static unsigned sleep_until(struct cluster_client_loop *loop, uint64_t due_ns)
 {
-    struct pollfd fds[] = {
-        {.fd = loop->wake, .events = POLLIN}, {.fd = -1}, {.fd = loop->pidfd, .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = loop->wake, .events = POLLIN},
+                           {.fd = -1},
+                           {.fd = loop->pidfd, .events = POLLIN},
+                           {.fd = cluster_bell_fd(loop->calls.streams.bell), .events = POLLIN}};
     uint64_t count;
 
     if (loop->connection) {
         fds[1].fd = cluster_connection_fd(loop->connection);
         fds[1].events = cluster_connection_events(loop->connection);
     }
-    if (poll(fds, 3, hub_clock_left_ms(due_ns, SLEEP_MS_MOST)) <= 0)
+    if (poll(fds, 4, hub_clock_left_ms(due_ns, SLEEP_MS_MOST)) <= 0)
         return due_ns == 0 ? LOOK_NOTHING : LOOK_CONNECTION | LOOK_DEATH; /* something is due */
     if (fds[0].revents)
         (void)!read(loop->wake, &count, sizeof count);
+    if (fds[3].revents)
+        cluster_bell_hear(loop->calls.streams.bell);
     return (fds[1].revents || fds[2].revents ? LOOK_CONNECTION : LOOK_NOTHING) |
            (fds[2].revents ? LOOK_DEATH : LOOK_NOTHING);
 }
@@ -185,6 +190,7 @@ static void tend(struct cluster_client_loop *loop, uint64_t now_ns)
     do_cancels(loop);
     look_at_times(loop, now_ns);
     cluster_client_link_send(loop, now_ns);
+    cluster_client_calls_settle(&loop->calls, false);
 }
 
 static void turn(struct cluster_client_loop *loop, unsigned look)
@@ -206,6 +212,7 @@ static void end_all(struct cluster_client_loop *loop)
     HUB_LIST_EACH (&loop->calls.open, link)
         cluster_client_calls_end(&loop->calls,
                                  HUB_LIST_ITEM(link, struct cluster_client_call, open), &end);
+    cluster_client_calls_settle(&loop->calls, true);
 }
 
 /* Says whether the next call is expected of a thread that waits for it: such a call was the last

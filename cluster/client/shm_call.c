@@ -18,7 +18,7 @@ static bool is_for_shm(const struct cluster_client_call *call)
 {
     const struct rapahub_query *query = &call->query;
 
-    return cluster_ids_is_pool(call->pool) && call->typed.size <= SIZE_MAX_HERE &&
+    return cluster_ids_is_pool(call->pool) && !call->streams && call->typed.size <= SIZE_MAX_HERE &&
            query->order == 0 && !query->each && !query->collect &&
            cluster_client_call_is_single(call);
 }

@@ -56,12 +56,39 @@ static int identify(struct cluster_typed_call *out, const struct rapahub_type *c
         return rapahub_fail(RAPAHUB_EINVAL, "", "the signature of %s is too long", out->name);
     out->method_id = hub_signature_hash(text);
     out->result = types[0];
-    for (size_t i = 1; types[i]; i++)
-        if (hub_signature_is_stream(types[i]))
-            return rapahub_fail(RAPAHUB_ENOTSUP, "",
-                                "%s takes a stream, which a client of a node cannot give it yet",
-                                out->name);
     return 0;
+}
+
+static bool has_streams(const struct rapahub_type *const *types)
+{
+    while (*types && !hub_signature_is_stream(*types))
+        types++;
+    return *types != NULL;
+}
+
+static void put(struct hub_writer *writer, const struct rapahub_type *const *types,
+                const void *const *values, struct hub_stream_marks *marks)
+{
+    if (marks)
+        hub_stream_ids_put(writer, types, values, marks);
+    else
+        hub_payload_put_arguments(writer, types, values);
+}
+
+static int check_streams(const struct cluster_typed_call *call)
+{
+    for (uint32_t i = 0; call->marks && i < call->marks->count; i++)
+        if (!call->marks->list[i].stream)
+            return rapahub_fail(RAPAHUB_EARGUMENTS, "", "a %s of %s is missing: it is NULL",
+                                call->marks->list[i].is_sink ? "sink" : "source", call->name);
+    return 0;
+}
+
+/* Each index is one byte. */
+static void number_streams(const struct cluster_typed_call *call)
+{
+    for (uint32_t i = 0; call->marks && i < call->marks->count; i++)
+        call->arguments[call->marks->list[i].at] = (uint8_t)i;
 }
 
 static int encode(const struct rapahub_type *const *types, const void *const *values, size_t most,
@@ -69,8 +96,13 @@ static int encode(const struct rapahub_type *const *types, const void *const *va
 {
     struct hub_writer writer;
 
+    if (has_streams(types)) {
+        out->marks = calloc(1, sizeof *out->marks);
+        if (!out->marks)
+            return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for streams");
+    }
     hub_writer_count(&writer);
-    hub_payload_put_arguments(&writer, types, values);
+    put(&writer, types, values, out->marks);
     if (writer.failure < 0)
         return rapahub_fail(writer.failure == -EINVAL ? RAPAHUB_EARGUMENTS : writer.failure, "",
                             "an argument of %s is no valid UTF-8", out->name);
@@ -82,9 +114,10 @@ static int encode(const struct rapahub_type *const *types, const void *const *va
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for arguments of %zu bytes",
                             writer.size);
     hub_writer_init(&writer, out->arguments, writer.size);
-    hub_payload_put_arguments(&writer, types, values);
+    put(&writer, types, values, out->marks);
     out->size = writer.size;
-    return 0;
+    number_streams(out);
+    return check_streams(out);
 }
 
 int cluster_typed_call_make(const struct rapahub_call *call, size_t most,
@@ -114,7 +147,9 @@ void cluster_typed_call_fini(struct cluster_typed_call *call)
 {
     hub_signature_release(&call->storage);
     free(call->arguments);
+    free(call->marks);
     call->arguments = NULL;
+    call->marks = NULL;
 }
 
 static int align(const struct rapahub_type *type, struct hub_align *memory, void *result)

@@ -13,18 +13,20 @@
 
 #include "hub/wire/align.h"
 #include "hub/wire/signature.h"
+#include "hub/wire/stream_ids.h"
 
 struct cluster_typed_call {
     uint64_t method_id;
     const struct rapahub_type *result;
     char name[RAPAHUB_METHOD_NAME_MAX + 1];
     struct hub_signature *storage; /* has `result`, where the call has a whole signature; or NULL */
-    uint8_t *arguments;
+    uint8_t *arguments;            /* a stream is its index in `marks` */
     size_t size;
+    struct hub_stream_marks *marks; /* the caller's streams; NULL: it has none */
 };
 
 /* Encodes the arguments. RAPAHUB_EARGUMENTS, -EINVAL: they do not fit, or the types are not said;
- * -ENOTSUP: a stream is among them; RAPAHUB_ENOTLOCAL: a loan; -EMSGSIZE: more than `most` bytes;
+ * or a stream is NULL; RAPAHUB_ENOTLOCAL: a loan; -EMSGSIZE: more than `most` bytes;
  * -ENOMEM. Nothing is to be released then. */
 int cluster_typed_call_make(const struct rapahub_call *call, size_t most,
                             struct cluster_typed_call *out);

@@ -8,7 +8,8 @@
 #include "cluster/node/client_ends.h"
 #include "hub/base/clock.h"
 
-#define BUSY_MS 50 /* after which a client that was refused may try again */
+#define BUSY_MS     50 /* after which a client that was refused may try again */
+#define STREAMS_MAX 64 /* that a client has before one more call */
 
 struct cluster_clients_call cluster_client_admission_describe(const struct cluster_client *client,
                                                               const struct cluster_frame *frame,
@@ -25,17 +26,68 @@ struct cluster_clients_call cluster_client_admission_describe(const struct clust
                            : hub_clock_after(body->left_us * HUB_MICROSECOND)};
 }
 
-/* r[impl cluster.client.role] */
+static bool has_streams(const struct cluster_body_call *call)
+{
+    return (call->sources | call->sinks) != 0;
+}
+
+/* r[impl cluster.client.role] r[impl cluster.client.streams] */
 int cluster_client_admission_check(const struct cluster_clients_call *call)
 {
     bool offer = !cluster_ids_is_pool(call->frame->pool);
 
-    if ((call->body->sources | call->body->sinks) != 0)
-        return rapahub_fail(RAPAHUB_ENOTSUP, "", "a client's call takes no streams");
+    if (has_streams(call->body) && offer)
+        return rapahub_fail(RAPAHUB_ENOTSUP, "cluster.client.streams",
+                            "no method of a node itself takes a stream");
+    if (has_streams(call->body) &&
+        (call->body->mode == CLUSTER_MODE_RANGE || call->body->mode == CLUSTER_MODE_BROADCAST))
+        return rapahub_fail(RAPAHUB_EINVAL, "cluster.client.streams",
+                            "a stream is read or written once: a call with streams goes to one "
+                            "container");
     if (!offer && call->role < RAPAHUB_CONTROL_OPERATOR)
         return rapahub_fail(RAPAHUB_EACCES, "cluster.client.role",
                             "a call takes an operator; you are a viewer of this node");
     return 0;
+}
+
+static uint64_t patience_of(const struct cluster_body_call *call)
+{
+    return call->left_us > HUB_NEVER / HUB_MICROSECOND ? HUB_NEVER
+                                                       : call->left_us * HUB_MICROSECOND;
+}
+
+static void drop_streams(struct cluster_client *client, uint64_t call)
+{
+    struct cluster_call_streams *streams = cluster_streams_find(&client->streams, call);
+
+    if (streams)
+        cluster_streams_remove(&client->streams, streams);
+}
+
+/* r[impl cluster.stream.bounds] */
+int cluster_client_admission_make_streams(struct cluster_client *client,
+                                          const struct cluster_clients_call *call)
+{
+    const struct cluster_call_streams_order order = {.call = call->frame->uid.number,
+                                                     .patience_ns = patience_of(call->body),
+                                                     .come = call->body->sources,
+                                                     .go = call->body->sinks,
+                                                     .bell = client->clients->bell,
+                                                     .budget = client->user->budget};
+    struct cluster_call_streams *streams = NULL;
+    int r;
+
+    drop_streams(client, order.call); /* the end of the same call was lost */
+    if (!has_streams(call->body))
+        return 0;
+    if (client->streams.count >= STREAMS_MAX)
+        return rapahub_fail(RAPAHUB_EBUSY, "cluster.stream.bounds",
+                            "calls of this client have %u streams, as many as they may",
+                            client->streams.count);
+    r = cluster_call_streams_make(&order, &streams);
+    if (r == 0)
+        cluster_streams_add(&client->streams, streams);
+    return r;
 }
 
 bool cluster_client_admission_knows(const struct cluster_clients_call *call)
@@ -58,13 +110,17 @@ void cluster_client_admission_run(struct cluster_clients *clients,
                                   struct cluster_clients_call *call)
 {
     const struct cluster_clients_options *options = &clients->options;
+    struct cluster_client *client = known->origin->client;
     int r;
 
+    call->streams = client ? cluster_streams_find(&client->streams, known->number) : NULL;
     call->number = known->own;
     call->members = known->members;
     call->members_count = known->members_count;
     hub_states_move(&cluster_origins_states, &known->state, CLUSTER_ORIGIN_RUNNING, "call", "");
-    r = options->hooks->call(options->user, call);
+    r = has_streams(call->body) && !call->streams
+            ? rapahub_fail(RAPAHUB_ETIMEDOUT, "cluster.stream.patience", "its streams waited long")
+            : options->hooks->call(options->user, call);
     if (r < 0)
         cluster_client_ends_fail(clients, known, r);
 }
@@ -79,6 +135,8 @@ void cluster_client_admission_forget(struct cluster_client *client, uint64_t num
         return;
     if (known->state == CLUSTER_ORIGIN_RUNNING)
         options->hooks->cancel(options->user, known->own);
+    if (cancel)
+        drop_streams(client, number);
     cluster_origins_forget(client->clients->origins, known);
 }
 
@@ -98,6 +156,7 @@ void cluster_client_admission_note_done(struct cluster_client *client, uint64_t 
             return; /* the next call looks at the rest */
         if (call->state == CLUSTER_ORIGIN_RUNNING)
             options->hooks->cancel(options->user, call->own);
+        drop_streams(client, call->number);
         cluster_origins_forget(client->clients->origins, call);
     }
 }

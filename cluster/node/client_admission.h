@@ -12,8 +12,13 @@ struct cluster_clients_call cluster_client_admission_describe(const struct clust
                                                               const struct cluster_frame *frame,
                                                               const struct cluster_body_call *body);
 
-/* Says whether its client may make the call: RAPAHUB_ENOTSUP, RAPAHUB_EACCES. */
+/* Says whether its client may make the call: RAPAHUB_ENOTSUP, RAPAHUB_EINVAL, RAPAHUB_EACCES. */
 int cluster_client_admission_check(const struct cluster_clients_call *call);
+
+/* Makes the streams of a call, if it has any, before it begins. -EBUSY: this client, its user or
+ * the node has too many. -ENOMEM. */
+int cluster_client_admission_make_streams(struct cluster_client *client,
+                                          const struct cluster_clients_call *call);
 
 /* Says whether the client names the containers to which its call goes, each with its lineage. */
 bool cluster_client_admission_knows(const struct cluster_clients_call *call);

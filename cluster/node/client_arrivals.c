@@ -31,8 +31,8 @@ struct arrival {
 static struct cluster_connection_options options_of(struct cluster_clients *clients,
                                                     const struct arrival *arrival)
 {
-    struct cluster_connection_options options = {.body_max = clients->options.body_max,
-                                                 .closer = clients->closer};
+    struct cluster_connection_options options = {
+        .body_max = clients->options.body_max, .closer = clients->closer, .streams = true};
 
     if (arrival->tls) {
         options.ping_ns = CLUSTER_TLS_PING_NS;
@@ -77,6 +77,7 @@ static int connect_client(struct cluster_client *client, const struct arrival *a
     if (r < 0)
         return r;
     client->hello_ns = hub_clock_after(HELLO_NS);
+    cluster_streams_init(&client->streams);
     hub_states_move(&cluster_client_links_states, &client->state, CLUSTER_CLIENT_NEW, "client",
                     "accepted");
     if (watch(client, arrival->fd) < 0)

@@ -87,6 +87,8 @@ void cluster_client_ends_tell(struct cluster_clients *clients, struct cluster_or
     kept = cluster_origins_keep(call, type, fits(clients, answer) ? answer : &large);
     if (type == CLUSTER_FRAME_RESULT)
         hub_states_move(&cluster_origins_states, &call->state, CLUSTER_ORIGIN_ENDED, "call", "");
+    if (client && type == CLUSTER_FRAME_RESULT)
+        cluster_streams_answered(&client->streams, call->number, answer->status == 0);
     if (!client || client->state != CLUSTER_CLIENT_SERVED)
         return;
     if (!kept) { /* it comes again, and sends the call again */

@@ -72,6 +72,7 @@ static void use_origin(struct cluster_client *client, struct cluster_origin *ori
         if (before->told)
             cluster_origins_forget(client->clients->origins, before->told);
         before->told = NULL;
+        cluster_client_links_lose_streams(before);
         before->origin = NULL;
         cluster_client_links_doom(before, "it has come anew");
     }
@@ -173,6 +174,11 @@ static int begin(struct cluster_client *client, struct cluster_clients_call *cal
         cluster_client_ends_tell(client->clients, known, CLUSTER_FRAME_RESULT, &answer);
         return 0;
     }
+    r = cluster_client_admission_make_streams(client, call);
+    if (r < 0) {
+        cluster_origins_forget(client->clients->origins, known);
+        return put_nack(client, call->frame, CLUSTER_NACK_BUSY);
+    }
     client->told = known;
     if (told > 0) {
         r = put_resolved(client, call);
@@ -188,6 +194,15 @@ static int begin(struct cluster_client *client, struct cluster_clients_call *cal
     return 0;
 }
 
+/* The output of the method went by the earlier connection, so the answer is not good for another
+ * one.
+ */
+static bool has_lost_output(const struct cluster_origin_call *known,
+                            const struct cluster_body_call *call)
+{
+    return known->state == CLUSTER_ORIGIN_ENDED && call->sinks != 0;
+}
+
 /* The call has been here before. */
 static int attach(struct cluster_client *client, struct cluster_origin_call *known,
                   struct cluster_clients_call *call)
@@ -196,7 +211,7 @@ static int attach(struct cluster_client *client, struct cluster_origin_call *kno
 
     if (known->pool != call->frame->pool || known->method != call->body->method_id)
         return refuse_frame("cluster.dedup.other", call->frame, "has the uid of another call");
-    if (known->lost) { /* the core knows the call by its uid */
+    if (known->lost || has_lost_output(known, call->body)) { /* the core knows it by its uid */
         if (known->state == CLUSTER_ORIGIN_RUNNING)
             options->hooks->cancel(options->user, known->own);
         cluster_origins_forget(client->clients->origins, known);
@@ -240,6 +255,8 @@ static int take_of_call(struct cluster_client *client, const struct cluster_fram
 {
     if (frame->uid.origin != client->origin->number)
         return refuse_frame("cluster.call.origin", frame, "is of another origin");
+    if (frame->type == CLUSTER_FRAME_BULK_OPEN)
+        return cluster_streams_opened(&client->streams, frame, &body->bulk_open);
     if (frame->type == CLUSTER_FRAME_CALL)
         return take_call(client, frame, &body->call);
     if (frame->type != CLUSTER_FRAME_ACK && frame->type != CLUSTER_FRAME_CANCEL)
@@ -313,6 +330,7 @@ static int take_close(struct cluster_client *client, const struct cluster_body_c
 static int take(void *user, const struct cluster_frame *frame, const struct cluster_body *body)
 {
     struct cluster_client *client = user;
+    struct cluster_call_streams *of;
 
     if (client->state == CLUSTER_CLIENT_DOOMED)
         return CLUSTER_CONNECTION_LATER;
@@ -321,6 +339,11 @@ static int take(void *user, const struct cluster_frame *frame, const struct clus
                    ? take_hello(client, &body->hello)
                    : refuse_frame("cluster.client.hello", frame, "came before a HELLO");
     switch (frame->type) {
+    case CLUSTER_FRAME_CREDIT:
+    case CLUSTER_FRAME_BULK_DATA:
+    case CLUSTER_FRAME_BULK_DONE:
+    case CLUSTER_FRAME_BULK_RESET:
+        return cluster_streams_take(&client->streams, frame, body, &of);
     case CLUSTER_FRAME_CLOSE:
         return take_close(client, &body->close);
     case CLUSTER_FRAME_HELLO:

@@ -94,6 +94,34 @@ void cluster_client_links_flush(struct cluster_client *client)
         watch(client);
 }
 
+/* r[impl cluster.client.streams] */
+void cluster_client_links_lose_streams(struct cluster_client *client)
+{
+    struct cluster_clients *clients = client->clients;
+
+    HUB_LIST_EACH (&client->streams.open, link) {
+        const struct cluster_call_streams *streams =
+            HUB_LIST_ITEM(link, struct cluster_call_streams, link);
+        struct cluster_origin_call *call =
+            client->origin ? cluster_origins_find(clients->origins, client->origin, streams->call)
+                           : NULL;
+
+        if (!call || call->state != CLUSTER_ORIGIN_RUNNING)
+            continue;
+        clients->options.hooks->cancel(clients->options.user, call->own);
+        cluster_origins_forget(clients->origins, call);
+    }
+    cluster_streams_lose(&client->streams);
+}
+
+void cluster_client_links_send_streams(struct cluster_client *client)
+{
+    if (client->state == CLUSTER_CLIENT_SERVED &&
+        cluster_streams_send(&client->streams, client->connection) < 0)
+        cluster_client_links_fail(client);
+    cluster_client_links_flush(client);
+}
+
 void cluster_client_links_share(struct cluster_client *client, bool has)
 {
     struct cluster_clients *clients = client->clients;
@@ -109,6 +137,7 @@ void cluster_client_links_close(struct cluster_client *client)
     struct cluster_clients *clients = client->clients;
 
     cluster_client_links_share(client, false);
+    cluster_client_links_lose_streams(client);
     if (client->told)
         cluster_origins_forget(clients->origins, client->told);
     if (client->origin)
@@ -135,14 +164,17 @@ void cluster_client_links_close_doomed(struct cluster_clients *clients)
 
 static uint64_t due_of(const struct cluster_client *client)
 {
-    uint64_t due;
+    uint64_t due, stuck;
 
     if (client->state == CLUSTER_CLIENT_FREE)
         return HUB_NEVER;
     if (client->state == CLUSTER_CLIENT_DOOMED)
         return 0;
     due = cluster_connection_due(client->connection);
-    return client->state == CLUSTER_CLIENT_NEW && client->hello_ns < due ? client->hello_ns : due;
+    if (client->state == CLUSTER_CLIENT_NEW)
+        return client->hello_ns < due ? client->hello_ns : due;
+    stuck = cluster_streams_due(&client->streams);
+    return stuck < due ? stuck : due;
 }
 
 void cluster_client_links_arm(struct cluster_clients *clients)

@@ -15,6 +15,7 @@
 #include "cluster/node/clients.h"
 #include "cluster/node/join/joiners.h"
 #include "cluster/node/origins.h"
+#include "cluster/stream/streams.h"
 #include "host/socket/role.h"
 #include "hub/base/states.h"
 
@@ -24,6 +25,7 @@
 enum {
     CLUSTER_CLIENTS_LISTENER = CLUSTER_CLIENTS_MAX,
     CLUSTER_CLIENTS_TIMER,
+    CLUSTER_CLIENTS_BELL,
     CLUSTER_CLIENTS_NETWORK, /* the first of CLUSTER_HANDSHAKES_TAGS */
     CLUSTER_CLIENTS_JOINERS = CLUSTER_CLIENTS_NETWORK + CLUSTER_HANDSHAKES_TAGS /* the first */
 };
@@ -53,6 +55,7 @@ struct cluster_client {
     uint64_t share_ns;                /* before that it gets no segment again */
     uint64_t payload_max;             /* bytes of an answer that it takes there */
     uint32_t interest;                /* in epoll */
+    struct cluster_streams streams;   /* that its calls have */
 };
 
 struct cluster_clients {
@@ -64,6 +67,7 @@ struct cluster_clients {
     uint64_t deaf_ns;  /* until then */
     uint64_t armed_ns; /* the timer */
     struct hub_closer *closer;
+    struct cluster_bell *bell; /* rings for the streams of calls */
     struct cluster_client_users users;
     struct cluster_origins *origins;
     struct cluster_client_handshakes handshakes;
@@ -86,6 +90,13 @@ void cluster_client_links_doom(struct cluster_client *client, const char *why);
 
 /* Says why in a CLOSE, as far as the socket takes it, and dooms the client. */
 void cluster_client_links_refuse(struct cluster_client *client, int code);
+
+/* The streams of a client are lost with its connection, and its calls that have some are cancelled.
+ */
+void cluster_client_links_lose_streams(struct cluster_client *client);
+
+/* Sends what there is of the streams of its calls; then as cluster_client_links_flush. */
+void cluster_client_links_send_streams(struct cluster_client *client);
 
 /* Writes what waits, and watches the socket for what is needed next. */
 void cluster_client_links_flush(struct cluster_client *client);

@@ -11,18 +11,21 @@
 #include "cluster/node/clients.h"
 #include "cluster/node/identity/node_identity.h"
 #include "cluster/node/join/join_admission.h"
+#include "cluster/stream/call_streams.h"
 #include "hub/base/clock.h"
 #include "hub/base/id_map.h"
 #include "hub/wire/signature.h"
 
-#define CALLS_MAX 262144
-#define NODE_POOL ((struct rapahub_pool_id){UINT32_MAX, 16})
+#define CALLS_MAX   262144
+#define STREAMS_MAX 1024
+#define NODE_POOL   ((struct rapahub_pool_id){UINT32_MAX, 16})
 
 struct cluster_client_router {
     struct cluster_client_router_parts parts;
     struct cluster_clients *clients; /* NULL: closed */
     struct cluster_client_sharing *sharing;
-    struct hub_id_map *calls; /* number of the client's call: that of the router's */
+    struct hub_id_map *calls;   /* number of the client's call: that of the router's */
+    struct hub_id_map *streams; /* the same number: struct cluster_call_streams, held */
 };
 
 /* ---- answers ---- */
@@ -50,15 +53,34 @@ static void end_call(struct cluster_client_router *self, uint64_t key,
                                                .text = answer->text,
                                                .payload = answer->payload};
 
+    struct cluster_call_streams *streams = hub_id_map_remove(self->streams, key);
+
     (void)hub_id_map_remove(self->calls, key);
+    cluster_call_streams_drop(&streams);
     if (self->clients)
         (void)cluster_clients_answer(self->clients, key, &end);
+}
+
+/* An answer of an earlier run, to a call that was sent again: what that run wrote was for an
+ * earlier connection. r[impl cluster.client.streams] */
+static bool is_output_lost(const struct cluster_node_call *call,
+                           const struct rapahub_raw_answer *answer)
+{
+    if (answer->status < 0 || call->streams_given)
+        return false;
+    for (uint32_t i = 0; i < call->streams_count; i++)
+        if (call->streams[i].sink)
+            return true;
+    return false;
 }
 
 static void tell_answer(void *user, const struct cluster_node_call *call,
                         const struct rapahub_raw_answer *answer)
 {
-    end_call(user, call->key, answer);
+    static const struct rapahub_raw_answer lost = {
+        .status = RAPAHUB_EMAYBE, .text = "it has run before, and what it wrote then is lost"};
+
+    end_call(user, call->key, is_output_lost(call, answer) ? &lost : answer);
 }
 
 static const struct cluster_node_calls_caller a_client = {tell_each, tell_answer};
@@ -150,30 +172,52 @@ static struct cluster_send_call send_of(const struct cluster_clients_call *call)
                                       .peer = call->peer,
                                       .done_below = body->done_below,
                                       .lineage = common_lineage(call),
-                                      .deadline_ns = call->deadline_ns,
+                                      /* while bytes move it goes on: cluster.stream.patience */
+                                      .deadline_ns = call->streams ? HUB_NEVER : call->deadline_ns,
                                       .order = body->order,
                                       .order_previous = body->order_prev,
                                       .maybe = body->maybe,
                                       .collect = body->collect};
 }
 
+/* The call has them until it is answered. */
+static int hold_streams(struct cluster_client_router *self, const struct cluster_clients_call *call)
+{
+    if (!call->streams)
+        return 0;
+    if (hub_id_map_put(self->streams, call->number, call->streams) < 0)
+        return rapahub_fail(RAPAHUB_EBUSY, "cluster.stream.bounds",
+                            "as many calls with streams are open as may be");
+    (void)cluster_call_streams_hold(call->streams);
+    return 0;
+}
+
 static int call_pool(struct cluster_client_router *self, const struct cluster_clients_call *call)
 {
     const struct cluster_send_call asked = send_of(call);
-    const struct cluster_node_call open = {.uid = asked.uid,
-                                           .caller = &a_client,
-                                           .user = self,
-                                           .key = call->number,
-                                           .pool = asked.pool,
-                                           .container = asked.query.mode == CLUSTER_MODE_DIRECT
-                                                            ? asked.query.offset
-                                                            : CLUSTER_NODE_CALLS_SEVERAL,
-                                           .method = asked.method,
-                                           .query = {.offset = asked.query.offset}};
+    const struct cluster_node_call open = {
+        .uid = asked.uid,
+        .caller = &a_client,
+        .user = self,
+        .key = call->number,
+        .pool = asked.pool,
+        .container = asked.query.mode == CLUSTER_MODE_DIRECT ? asked.query.offset
+                                                             : CLUSTER_NODE_CALLS_SEVERAL,
+        .method = asked.method,
+        .query = {.offset = asked.query.offset},
+        .streams = call->streams ? call->streams->ends : NULL,
+        .streams_count = call->streams ? call->streams->count : 0};
+    struct cluster_call_streams *held;
     uint64_t number = 0;
-    int status =
-        cluster_router_call(self->parts.router, &open, &asked, call->body->arguments, &number);
+    int status = hold_streams(self, call);
 
+    if (status < 0)
+        return status;
+    status = cluster_router_call(self->parts.router, &open, &asked, call->body->arguments, &number);
+    if (status < 0) {
+        held = hub_id_map_remove(self->streams, call->number);
+        cluster_call_streams_drop(&held);
+    }
     if (status < 0 || number == 0)
         return status;
     if (hub_id_map_put(self->calls, call->number, (void *)(uintptr_t)number) < 0)
@@ -313,7 +357,8 @@ int cluster_client_router_create(const struct cluster_client_router_parts *parts
     how.hooks = &hooks;
     how.shares = true;
     how.user = self;
-    if (hub_id_map_create(CALLS_MAX, &self->calls) < 0)
+    if (hub_id_map_create(CALLS_MAX, &self->calls) < 0 ||
+        hub_id_map_create(STREAMS_MAX, &self->streams) < 0)
         status = rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for the clients of a node");
     if (status == 0)
         status = cluster_client_sharing_create(parts->host, &sharing_hooks, self, &self->sharing);
@@ -336,12 +381,25 @@ void cluster_client_router_close(struct cluster_client_router *self)
         cluster_clients_release(&self->clients);
 }
 
+/* The answer of its call did not come. */
+static void drop_streams(void *user, uint64_t number, void *value)
+{
+    struct cluster_call_streams *streams = value;
+
+    (void)user;
+    (void)number;
+    cluster_call_streams_drop(&streams);
+}
+
 void cluster_client_router_release(struct cluster_client_router **self)
 {
     if (*self) {
         cluster_clients_release(&(*self)->clients);
         cluster_client_sharing_release(&(*self)->sharing);
         hub_id_map_release(&(*self)->calls);
+        if ((*self)->streams)
+            hub_id_map_each((*self)->streams, drop_streams, NULL);
+        hub_id_map_release(&(*self)->streams);
     }
     free(*self);
     *self = NULL;

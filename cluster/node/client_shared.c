@@ -79,6 +79,8 @@ static int check(const struct cluster_client *client, const struct cluster_share
 
     if (asked->frame.uid.origin != client->origin->number)
         return refuse("cluster.call.origin", "is of another origin");
+    if ((asked->body.call.sources | asked->body.call.sinks) != 0)
+        return refuse("cluster.shared.request", "has streams");
     if (asked->body.call.maybe)
         return refuse("cluster.shared.request", "may have been admitted");
     if (number < client->origin->done_below)

@@ -21,7 +21,8 @@
 
 #define BODY_MAX  (((size_t)64 << 20) + 65536)
 #define EVENTS    64
-#define TURNS_MAX 8 /* dispatches of a client whose frames were left */
+#define TURNS_MAX 8   /* dispatches of a client whose frames were left */
+#define STREAMS   512 /* in calls of all clients */
 
 /* ---- opened and closed ---- */
 
@@ -48,7 +49,9 @@ static int open_fds(struct cluster_clients *clients)
         return r;
     snprintf(clients->path, sizeof clients->path, "%s", clients->options.path);
     r = watch(clients, clients->listener, CLUSTER_CLIENTS_LISTENER);
-    return r < 0 ? r : watch(clients, clients->timer, CLUSTER_CLIENTS_TIMER);
+    if (r == 0)
+        r = watch(clients, clients->timer, CLUSTER_CLIENTS_TIMER);
+    return r < 0 ? r : watch(clients, cluster_bell_fd(clients->bell), CLUSTER_CLIENTS_BELL);
 }
 
 static bool is_revoked(void *user, const uint8_t *serial, size_t size)
@@ -134,6 +137,8 @@ int cluster_clients_open(const struct cluster_clients_options *options,
     if (r == 0)
         r = hub_closer_create(&clients->closer);
     if (r == 0)
+        r = cluster_bell_create(STREAMS, &clients->bell);
+    if (r == 0)
         r = cluster_origins_create(&clients->users, &clients->origins);
     if (r == 0)
         r = open_fds(clients);
@@ -165,6 +170,7 @@ void cluster_clients_release(struct cluster_clients **clients)
     if (gone->closer)
         hub_closer_give(gone->closer, &gone->listener);
     hub_closer_release(&gone->closer);
+    cluster_bell_drop(&gone->bell);
     free(gone);
 }
 
@@ -188,7 +194,37 @@ static void serve(struct cluster_client *client)
             return;
         }
     } while (cluster_connection_due(client->connection) == 0 && ++turns < TURNS_MAX);
-    cluster_client_links_flush(client);
+    cluster_client_links_send_streams(client);
+}
+
+/* Something is to be done for streams of some of them. */
+static void serve_streams(struct cluster_clients *clients)
+{
+    cluster_bell_hear(clients->bell);
+    for (uint32_t i = 0; i < CLUSTER_CLIENTS_MAX; i++)
+        if (clients->all[i].streams.count > 0)
+            cluster_client_links_send_streams(&clients->all[i]);
+}
+
+/* r[impl cluster.stream.patience] */
+static void end_stuck(struct cluster_client *client, uint64_t now_ns)
+{
+    struct cluster_clients *clients = client->clients;
+    struct cluster_call_streams *streams;
+
+    while (client->state == CLUSTER_CLIENT_SERVED &&
+           (streams = cluster_streams_stuck(&client->streams, now_ns))) {
+        struct cluster_origin_call *call =
+            cluster_origins_find(clients->origins, client->origin, streams->call);
+
+        cluster_streams_remove(&client->streams, streams);
+        if (!call || call->state != CLUSTER_ORIGIN_RUNNING)
+            continue;
+        clients->options.hooks->cancel(clients->options.user, call->own);
+        rapahub_fail(RAPAHUB_ETIMEDOUT, "cluster.stream.patience",
+                     "nothing was read or written of the streams of the call for so long");
+        cluster_client_ends_fail(clients, call, RAPAHUB_ETIMEDOUT);
+    }
 }
 
 /* r[impl cluster.client.hello] */
@@ -212,6 +248,7 @@ static void do_due(struct cluster_clients *clients)
         struct cluster_client *client = &clients->all[i];
 
         end_silent(client, now_ns);
+        end_stuck(client, now_ns);
         if ((client->state == CLUSTER_CLIENT_NEW || client->state == CLUSTER_CLIENT_SERVED) &&
             cluster_connection_due(client->connection) <= now_ns)
             serve(client);
@@ -251,6 +288,8 @@ int cluster_clients_dispatch(struct cluster_clients *clients)
             r = cluster_client_arrivals_take(clients, tag);
         else if (tag == CLUSTER_CLIENTS_TIMER)
             do_due(clients);
+        else if (tag == CLUSTER_CLIENTS_BELL)
+            serve_streams(clients);
         else
             serve(&clients->all[tag]);
     }

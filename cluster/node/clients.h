@@ -20,6 +20,7 @@
 #include "cluster/wire/body.h"
 #include "cluster/wire/frame.h"
 
+struct cluster_call_streams;
 struct cluster_clients;
 struct cluster_peer_links;
 
@@ -35,6 +36,9 @@ struct cluster_clients_call {
     enum rapahub_control_role role;
     const struct cluster_client_user_id *who;
     uint64_t peer; /* the same for cluster_send_call: not 0 */
+    /* those of the call; NULL: it has none. The call hook holds them until it does not use their
+     * ends any more, also after a cancel. */
+    struct cluster_call_streams *streams;
 };
 
 #define CLUSTER_CLIENTS_MEMBERS_MAX CLUSTER_CONTAINERS_MAX

@@ -72,7 +72,7 @@ RAPAHUB_API void rapahub_client_close(struct rapahub_client *client);
 
 /* Returns how calls are sent now: by shared memory, or by the socket, which is also meant where the
  * node is away. With shared memory these go by the socket all the same: asynchronous calls, those
- * to several containers or in an order, and large ones. Any thread. */
+ * to several containers, in an order or with streams, and large ones. Any thread. */
 RAPAHUB_API enum rapahub_client_transport rapahub_client_current_transport(
     const struct rapahub_client *client);
 
@@ -92,8 +92,15 @@ RAPAHUB_API_CHECKED int rapahub_client_pool(struct rapahub_client *client, const
  *
  * `call->query` may choose the containers. Its callback `each` runs on the thread of the client, in
  * the order in which they end, once for each container at most. Calls with the same `order`, not 0,
- * and the same query reach their container in the order in which they were made. A stream is
- * refused with -ENOTSUP, a loan with RAPAHUB_ENOTLOCAL; `view` changes nothing. */
+ * and the same query reach their container in the order in which they were made. A loan is refused
+ * with RAPAHUB_ENOTLOCAL; `view` changes nothing.
+ *
+ * A stream is moved by threads of the client until the call has ended; at most 1,024 are open, or
+ * -EBUSY. Such a call goes by the socket, to one container, -EINVAL, which is on the node that the
+ * client is connected to, RAPAHUB_ENOTLOCAL. Its time begins anew with each byte that moves. A
+ * failure of the caller's own stream is that of the call. If the node goes away when the method has
+ * begun to read or write, the call ends with RAPAHUB_EMAYBE; before that the streams are not
+ * touched, and the call waits like any other. */
 RAPAHUB_API_CHECKED int rapahub_client_call(struct rapahub_client *client,
                                             const struct rapahub_call *call, void *result);
 

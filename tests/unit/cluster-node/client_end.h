@@ -263,7 +263,8 @@ HERE int connect_fd(const struct node *node)
 
 HERE void connect_program(struct node *node, struct program *program)
 {
-    struct cluster_connection_options options = {.body_max = 80u << 20, .descriptors = true};
+    struct cluster_connection_options options = {
+        .body_max = 80u << 20, .descriptors = true, .streams = true};
 
     *program = (struct program){.over = 0};
     assert_int_equal(hub_closer_create(&program->closer), 0);

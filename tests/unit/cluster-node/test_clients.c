@@ -405,19 +405,6 @@ static void a_viewer_calls_no_pool(void **state)
     disconnect(node, &program);
 }
 
-static void streams_are_refused(void **state)
-{
-    struct node *node = *state;
-    const struct cluster_body body = {.call = {.left_us = 1000000, .method_id = 9, .sinks = 1}};
-    struct program program;
-
-    come(node, &program, ORIGIN(1));
-    put(&program, frame_of(CLUSTER_FRAME_CALL, ORIGIN(1), 1), &body);
-    settle(node, &program);
-    assert_int_equal(program.body.result.status, RAPAHUB_ENOTSUP);
-    disconnect(node, &program);
-}
-
 static void texts_are_cut_and_cleaned(void **state)
 {
     struct node *node = *state;
@@ -491,7 +478,6 @@ int main(void)
         TEST(an_origin_ends_some_time_after_its_client),
         TEST(a_client_that_closes_ends_its_origin),
         TEST(a_viewer_calls_no_pool),
-        TEST(streams_are_refused),
         TEST(texts_are_cut_and_cleaned),
         TEST(an_answer_that_is_too_large_is_a_failure),
         TEST(a_second_node_at_the_socket_is_refused),

@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams in calls of clients, by the Unix socket and over TLS: 64 MiB there and back; a guest, a
+ * daemon and a client that are killed in the middle; readers that do not read. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <rapahub/client.h>
+#include <rapahub/error.h>
+#include <rapahub/stream.h>
+
+#include "cluster/link/connection.h"
+#include "hub/base/clock.h"
+#include "hub/base/random.h"
+#include "hub/wire/signature.h"
+#include "tests/cluster/network_stage.h"
+#include "tests/support/testing.h"
+
+#define SECOND  UINT64_C(1000000000)
+#define PIECE   ((size_t)64 << 10)
+#define BOUNDED ((size_t)16 << 20) /* bytes between the two ends, at most */
+#if defined(__SANITIZE_THREAD__)   /* which takes minutes for as much as others take */
+#define SIZE ((size_t)24 << 20)
+#else
+#define SIZE ((size_t)64 << 20)
+#endif
+
+static const char pools[] =
+    "pools:\n"
+    "  - pool_name: pack\n"
+    "    module: " TEST_CODEC "\n"
+    "    durability: none\n"
+    "    supervise: {intensity: 200/10s, backoff: {initial: 1ms, max: 5ms}}\n";
+
+static struct network network;
+static uint8_t *plain; /* SIZE bytes that do not get smaller */
+
+/* A client, and the pool. */
+struct stage {
+    struct rapahub_client *client;
+    struct rapahub_container_id target;
+};
+
+static void open_stage(struct stage *stage, const char *address)
+{
+    const char *const nodes[] = {address, NULL};
+    const struct rapahub_client_options options = {
+        .nodes = nodes, .tls = network.ana, .wait_ns = 30 * SECOND, .call_timeout_ns = 60 * SECOND};
+
+    *stage = (struct stage){.client = NULL};
+    assert_int_equal(rapahub_client_open(&options, &stage->client), 0);
+    assert_int_equal(rapahub_client_pool(stage->client, "pack", &stage->target.pool), 0);
+}
+
+static int call(const struct stage *stage, const char *method, struct rapahub_source *from,
+                struct rapahub_sink *to, uint64_t timeout_ns)
+{
+    const struct rapahub_call call = {.target = stage->target,
+                                      .method = method,
+                                      .arguments = (const void *const[]){&from, &to, NULL},
+                                      .timeout_ns = timeout_ns};
+    uint64_t written;
+
+    return rapahub_client_call(stage->client, &call, &written);
+}
+
+#define COMPRESS   "compress(source, sink) -> u64"
+#define DECOMPRESS "decompress(source, sink) -> u64"
+
+static void works(const struct stage *stage, size_t size)
+{
+    struct rapahub_source *from, *packed_from;
+    struct rapahub_sink *packed, *back;
+    size_t packed_size, back_size;
+    const void *data;
+
+    assert_int_equal(rapahub_source_of_memory(plain, size, &from), 0);
+    assert_int_equal(rapahub_sink_of_memory(2 * size + 1024, &packed), 0);
+    assert_int_equal(call(stage, COMPRESS, from, packed, 0), 0);
+    data = rapahub_sink_data(packed, &packed_size);
+    assert_true(packed_size > 0);
+    assert_int_equal(rapahub_source_of_memory(data, packed_size, &packed_from), 0);
+    assert_int_equal(rapahub_sink_of_memory(size, &back), 0);
+    assert_int_equal(call(stage, DECOMPRESS, packed_from, back, 0), 0);
+    data = rapahub_sink_data(back, &back_size);
+    assert_int_equal(back_size, size);
+    assert_true(size == 0 || memcmp(data, plain, size) == 0);
+    rapahub_source_destroy(from);
+    rapahub_source_destroy(packed_from);
+    rapahub_sink_destroy(packed);
+    rapahub_sink_destroy(back);
+}
+
+static void goes_there_and_back(const char *address, const char *way)
+{
+    struct stage stage;
+    uint64_t began_ns = hub_clock_now(), took_ns;
+
+    open_stage(&stage, address);
+    works(&stage, SIZE);
+    took_ns = hub_clock_now() - began_ns;
+    works(&stage, 0);
+    works(&stage, 1);
+    rapahub_client_close(stage.client);
+    printf("%zu MiB there and back, %s: %.2f s\n", SIZE >> 20, way, (double)took_ns / 1e9);
+}
+
+/* r[verify cluster.client.streams] r[verify cluster.stream.open] */
+static void all_of_it_comes_back(void **state)
+{
+    (void)state;
+    goes_there_and_back(network.local, "Unix socket");
+    goes_there_and_back(network.node.address, "TLS");
+}
+
+/* ---- a call in the middle ---- */
+
+/* A call whose caller writes and reads pairs, so that it is open as long as the test wants. */
+struct open_call {
+    struct stage stage;
+    struct rapahub_sink *write;
+    struct rapahub_source *source, *read;
+    struct rapahub_sink *sink;
+    pthread_t caller, writer;
+    int status, wrote;
+    uint64_t timeout_ns;
+    atomic_size_t size; /* that was written */
+    atomic_bool over;
+};
+
+static void *make_call(void *user)
+{
+    struct open_call *open = user;
+
+    open->status = call(&open->stage, COMPRESS, open->source, open->sink, open->timeout_ns);
+    atomic_store(&open->over, true);
+    return NULL;
+}
+
+/* Writes until nobody reads any more. */
+static void *write_on(void *user)
+{
+    struct open_call *open = user;
+
+    for (size_t at = 0; open->wrote == 0 && at + PIECE <= SIZE; at += PIECE) {
+        open->wrote = rapahub_sink_write(open->write, plain + at, PIECE);
+        atomic_fetch_add(&open->size, open->wrote == 0 ? PIECE : 0);
+    }
+    if (open->wrote == 0)
+        open->wrote = rapahub_sink_end(open->write);
+    return NULL;
+}
+
+static void begin_call(struct open_call *open, const char *address, bool writes)
+{
+    memset(open, 0, sizeof *open);
+    open_stage(&open->stage, address);
+    assert_int_equal(rapahub_stream_pair(&open->write, &open->source), 0);
+    assert_int_equal(rapahub_stream_pair(&open->sink, &open->read), 0);
+    assert_int_equal(pthread_create(&open->caller, NULL, make_call, open), 0);
+    if (writes)
+        assert_int_equal(pthread_create(&open->writer, NULL, write_on, open), 0);
+}
+
+/* Bytes have gone both ways. */
+static void await_middle(struct open_call *open)
+{
+    uint8_t *bytes = malloc(PIECE);
+
+    assert_true(rapahub_source_read(open->read, bytes, PIECE) > 0);
+    free(bytes);
+}
+
+/* The call has ended, but the writer may still wait. */
+static void end_call(struct open_call *open, bool writes)
+{
+    rapahub_source_destroy(open->source); /* nobody reads */
+    if (writes)
+        pthread_join(open->writer, NULL);
+    rapahub_sink_destroy(open->write);
+    rapahub_sink_destroy(open->sink);
+    rapahub_source_destroy(open->read);
+    works(&open->stage, PIECE); /* everything goes on */
+    rapahub_client_close(open->stage.client);
+}
+
+static void a_guest_that_is_killed_ends_the_call(void **state)
+{
+    struct open_call open;
+
+    (void)state;
+    begin_call(&open, network.local, true);
+    await_middle(&open);
+    assert_true(node_process_kill_guest(&network.node, 0));
+    pthread_join(open.caller, NULL);
+    assert_int_equal(open.status, RAPAHUB_EMAYBE);
+    end_call(&open, true);
+}
+
+static bool kill_the_daemon(void *user)
+{
+    return node_process_kill_daemon(user);
+}
+
+/* r[verify cluster.client.streams] */
+static void a_daemon_that_is_killed_ends_the_call(const char *address)
+{
+    struct open_call open;
+
+    begin_call(&open, address, true);
+    await_middle(&open);
+    assert_true(process_until(kill_the_daemon, &network.node, 30 * SECOND));
+    pthread_join(open.caller, NULL);
+    assert_int_equal(open.status, RAPAHUB_EMAYBE);
+    end_call(&open, true);
+}
+
+static void a_killed_daemon_ends_the_calls_of_both_ways(void **state)
+{
+    (void)state;
+    a_daemon_that_is_killed_ends_the_call(network.local);
+    a_daemon_that_is_killed_ends_the_call(network.node.address);
+}
+
+/* It has left its shared memory. */
+static bool knows_that_the_node_is_away(void *user)
+{
+    return rapahub_client_current_transport(((struct stage *)user)->client) ==
+           RAPAHUB_CLIENT_SOCKET;
+}
+
+/* Nothing of its streams was touched: it is a call like any other. r[verify cluster.client.streams]
+ */
+static void a_call_that_waits_for_the_node_is_made_then(void **state)
+{
+    struct stage stage;
+
+    (void)state;
+    open_stage(&stage, network.local);
+    assert_true(process_until(kill_the_daemon, &network.node, 30 * SECOND));
+    assert_true(process_until(knows_that_the_node_is_away, &stage, 30 * SECOND));
+    works(&stage, SIZE / 64);
+    rapahub_client_close(stage.client);
+}
+
+/* ---- readers that do not read, writers that do not write ---- */
+
+/* r[verify cluster.stream.credit] */
+static void a_reader_that_waits_stops_the_writer(void **state)
+{
+    struct open_call open;
+    size_t before = SIZE, rest = 0;
+    uint8_t *bytes = malloc(PIECE);
+    ssize_t n;
+
+    (void)state;
+    begin_call(&open, network.local, true);
+    await_middle(&open);
+    while (before != atomic_load(&open.size)) { /* it may only seem so: then less is tested */
+        before = atomic_load(&open.size);
+        pause_ms(300);
+    }
+    assert_true(before < BOUNDED);
+    assert_false(atomic_load(&open.over));
+    while ((n = rapahub_source_read(open.read, bytes, PIECE)) > 0)
+        rest += (size_t)n;
+    assert_int_equal(n, 0);
+    assert_true(rest > SIZE / 2);
+    pthread_join(open.caller, NULL);
+    assert_int_equal(open.status, 0);
+    end_call(&open, true);
+    free(bytes);
+}
+
+/* r[verify cluster.stream.patience] */
+static void a_writer_that_writes_nothing_is_waited_for_so_long(void **state)
+{
+    struct open_call open;
+    uint64_t began_ns = hub_clock_now();
+    char byte;
+
+    (void)state;
+    memset(&open, 0, sizeof open);
+    open_stage(&open.stage, network.local);
+    open.timeout_ns = SECOND;
+    assert_int_equal(rapahub_stream_pair(&open.write, &open.source), 0);
+    assert_int_equal(rapahub_stream_pair(&open.sink, &open.read), 0);
+    make_call(&open);
+    assert_int_equal(open.status, RAPAHUB_ETIMEDOUT);
+    assert_true(hub_clock_now() - began_ns >= SECOND);
+    assert_true(rapahub_source_read(open.read, &byte, 1) < 0); /* no end, and nothing hangs */
+    end_call(&open, false);
+}
+
+struct ending {
+    atomic_int times;
+    int status;
+};
+
+static void on_done(void *user, int status, const void *result)
+{
+    struct ending *ending = user;
+
+    (void)result;
+    ending->status = status;
+    atomic_fetch_add(&ending->times, 1);
+}
+
+static bool has_ended(void *user)
+{
+    return atomic_load(&((struct ending *)user)->times) > 0;
+}
+
+static void begin_async(const struct stage *stage, struct rapahub_source *from,
+                        struct rapahub_sink *to, struct ending *ending,
+                        struct rapahub_request_id *request)
+{
+    const struct rapahub_call call = {.target = stage->target,
+                                      .method = COMPRESS,
+                                      .arguments = (const void *const[]){&from, &to, NULL}};
+
+    assert_int_equal(rapahub_client_call_async(stage->client, &call, on_done, ending, request), 0);
+}
+
+static void a_cancelled_call_gives_its_streams_back(void **state)
+{
+    struct stage stage;
+    struct ending ending = {0};
+    struct rapahub_request_id request;
+    struct rapahub_sink *write, *to;
+    struct rapahub_source *from;
+
+    (void)state;
+    open_stage(&stage, network.local);
+    assert_int_equal(rapahub_stream_pair(&write, &from), 0);
+    assert_int_equal(rapahub_sink_of_memory(1000, &to), 0);
+    begin_async(&stage, from, to, &ending, &request);
+    rapahub_client_cancel(stage.client, request);
+    assert_true(process_until(has_ended, &ending, 30 * SECOND));
+    assert_int_equal(ending.status, RAPAHUB_ECANCELED);
+    rapahub_source_destroy(from);
+    rapahub_sink_destroy(write);
+    rapahub_sink_destroy(to);
+    works(&stage, PIECE);
+    rapahub_client_close(stage.client);
+    assert_int_equal(atomic_load(&ending.times), 1);
+}
+
+static void a_stream_that_fails_is_the_failure_of_its_call(void **state)
+{
+    struct stage stage;
+    struct rapahub_source *from;
+    struct rapahub_sink *to;
+
+    (void)state;
+    open_stage(&stage, network.local);
+    assert_int_equal(rapahub_source_of_memory(plain, SIZE / 8, &from), 0);
+    assert_int_equal(rapahub_sink_of_memory(1000, &to), 0);
+    assert_int_equal(call(&stage, COMPRESS, from, to, 0), RAPAHUB_EMSGSIZE);
+    rapahub_source_destroy(from);
+    rapahub_sink_destroy(to);
+    works(&stage, PIECE);
+    rapahub_client_close(stage.client);
+}
+
+/* Its calls end with it, and give back what they had. */
+static void a_client_that_is_closed_or_killed_leaves_nothing(void **state)
+{
+    const char *const argv[] = {PROCESS_RAPAHUB, "call", "pack.compress", "-", "-", "1", "--node",
+                                network.local,   NULL};
+    const struct process_options options = {.argv = argv, .input = "abc"};
+    struct ending endings[8] = {0};
+    struct stage stage;
+    struct rapahub_sink *write[8], *to[8];
+    struct rapahub_source *from[8];
+    struct process process;
+    struct process_result result;
+
+    (void)state;
+    open_stage(&stage, network.local);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_int_equal(rapahub_stream_pair(&write[i], &from[i]), 0);
+        assert_int_equal(rapahub_sink_of_memory(1000, &to[i]), 0);
+        begin_async(&stage, from[i], to[i], &endings[i], NULL);
+    }
+    rapahub_client_close(stage.client);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_int_equal(endings[i].status, RAPAHUB_ECANCELED);
+        rapahub_source_destroy(from[i]);
+        rapahub_sink_destroy(write[i]);
+        rapahub_sink_destroy(to[i]);
+    }
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(process_start(&options, &process), 0);
+        pause_ms(20 * i); /* wherever it is then */
+        assert_int_equal(process_kill(&process, SIGKILL), 0);
+        process_finish(&process, &result);
+        process_result_fini(&result);
+    }
+    open_stage(&stage, network.local);
+    works(&stage, SIZE / 64);
+    rapahub_client_close(stage.client);
+}
+
+/* ---- a client that breaks the rules ---- */
+
+struct hostile {
+    struct hub_closer *closer;
+    struct cluster_connection *connection;
+};
+
+static int hear(void *user, const struct cluster_frame *frame, const struct cluster_body *body)
+{
+    (void)user;
+    (void)frame;
+    (void)body;
+    return 0;
+}
+
+static void no_credit(void *user)
+{
+    (void)user;
+}
+
+static void reach(struct hostile *hostile)
+{
+    static const struct cluster_connection_hooks hooks = {hear, no_credit};
+    struct cluster_connection_options options = {.body_max = 1 << 20, .streams = true};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    snprintf(address.sun_path, sizeof address.sun_path, "%.100s", network.local + 5);
+    assert_int_equal(connect(fd, (const void *)&address, sizeof address), 0);
+    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+    assert_int_equal(hub_closer_create(&hostile->closer), 0);
+    options.closer = hostile->closer;
+    assert_int_equal(cluster_connection_create(fd, &options, &hooks, hostile, &hostile->connection),
+                     0);
+}
+
+static void put(struct hostile *hostile, const struct cluster_frame *frame,
+                const struct cluster_body *body)
+{
+    assert_int_equal(cluster_connection_put(hostile->connection, frame, body), 0);
+}
+
+/* A call of `compress`, whose streams are opened. */
+static void put_call(struct hostile *hostile, uint64_t origin, const struct stage *stage)
+{
+    const struct cluster_body body = {.call = {.left_us = 60000000,
+                                               .method_id = hub_signature_hash(COMPRESS),
+                                               .sources = 1,
+                                               .sinks = 2,
+                                               .arguments = {"\0\1", 2}}};
+    struct cluster_frame frame = {.type = CLUSTER_FRAME_CALL,
+                                  .ttl = CLUSTER_FRAME_TTL,
+                                  .uid = {origin, 1},
+                                  .pool = (uint64_t)stage->target.pool.major << 32 |
+                                          stage->target.pool.minor};
+
+    put(hostile, &frame, &body);
+    frame.type = CLUSTER_FRAME_BULK_OPEN;
+    for (uint32_t i = 0; i < 2; i++) {
+        frame.stream = i + 1;
+        put(hostile, &frame, &(struct cluster_body){.bulk_open = {i, i == 1}});
+    }
+}
+
+/* Sends and hears until the node has cut it off. */
+static bool is_cut_off(void *user)
+{
+    const struct hostile *hostile = user;
+
+    return cluster_connection_dispatch(hostile->connection, hub_clock_now()) < 0;
+}
+
+static bool has_counted(void *user)
+{
+    const struct rapahub_call call = {.target = {{UINT32_MAX, 16}, 0},
+                                      .method = "status() -> string"};
+    struct rapahub_string text = {NULL, 0};
+
+    assert_int_equal(rapahub_client_call(((struct stage *)user)->client, &call, &text), 0);
+    return memmem(text.data, text.size, "cluster.stream.credit", 21) != NULL;
+}
+
+/* r[verify cluster.stream.credit] r[verify cluster.client.broken] */
+static void a_client_that_ignores_credit_is_cut_off_and_counted(void **state)
+{
+    static const struct cluster_body hello = {.hello = {.protocol_least = CLUSTER_BODY_PROTOCOL,
+                                                        .protocol_most = CLUSTER_BODY_PROTOCOL,
+                                                        .role = CLUSTER_ROLE_CLIENT,
+                                                        .origin = UINT64_C(1) << 63 | 4711,
+                                                        .retry_ns = SECOND}};
+    struct hostile hostile;
+    struct stage stage;
+
+    (void)state;
+    open_stage(&stage, network.local);
+    reach(&hostile);
+    put(&hostile, &(struct cluster_frame){.type = CLUSTER_FRAME_HELLO}, &hello);
+    put_call(&hostile, hello.hello.origin, &stage);
+    for (size_t sent = 0; sent < SIZE / 8; sent += PIECE)
+        memcpy(cluster_connection_put_data(hostile.connection, 1, PIECE), plain + sent, PIECE);
+    assert_true(process_until(is_cut_off, &hostile, 30 * SECOND));
+    assert_true(process_until(has_counted, &stage, 30 * SECOND));
+    works(&stage, PIECE); /* nobody else loses anything */
+    cluster_connection_release(&hostile.connection);
+    hub_closer_release(&hostile.closer);
+    rapahub_client_close(stage.client);
+}
+
+/* ---- the command line ---- */
+
+static void write_file(const char *path, const void *bytes, size_t size)
+{
+    int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, size), (ssize_t)size);
+    close(fd);
+}
+
+static void the_command_line_gives_files(void **state)
+{
+    char in[NODE_PROCESS_PATH + 8], packed[NODE_PROCESS_PATH + 8], back[NODE_PROCESS_PATH + 8];
+    char *bytes = malloc(SIZE / 16);
+    struct process_result result;
+    int fd;
+
+    (void)state;
+    snprintf(in, sizeof in, "@%s/in", network.node.folder);
+    snprintf(packed, sizeof packed, "@%s/packed", network.node.folder);
+    snprintf(back, sizeof back, "@%s/back", network.node.folder);
+    write_file(in + 1, plain, SIZE / 16);
+    assert_int_equal(
+        node_process_rapahub(&network.node,
+                             (const char *const[]){"call", "pack.compress", in, packed, "1", NULL},
+                             &result),
+        0);
+    process_result_fini(&result);
+    assert_int_equal(
+        node_process_rapahub(&network.node,
+                             (const char *const[]){"call", "pack.decompress", packed, back, NULL},
+                             &result),
+        0);
+    assert_int_equal(strtoul(result.out, NULL, 10), SIZE / 16);
+    process_result_fini(&result);
+    fd = open(back + 1, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(read(fd, bytes, SIZE / 16), SIZE / 16);
+    assert_int_equal(memcmp(bytes, plain, SIZE / 16), 0);
+    close(fd);
+    free(bytes);
+    assert_true(node_process_rapahub(&network.node,
+                                     (const char *const[]){"call", "pack.compress", in, packed, "1",
+                                                           "--repeat", "2", NULL},
+                                     &result) != 0);
+    assert_non_null(strstr(result.err, "a stream is read once"));
+    process_result_fini(&result);
+}
+
+static int set_up(void **state)
+{
+    struct hub_random random;
+
+    (void)state;
+    plain = malloc(SIZE);
+    assert_non_null(plain);
+    hub_random_init(&random, 1);
+    for (size_t i = 0; i + 8 <= SIZE; i += 8) {
+        uint64_t word = hub_random_next(&random);
+
+        memcpy(plain + i, &word, sizeof word);
+    }
+    network_open(&network);
+    node_process_apply(&network.node, pools);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    network_close(&network);
+    free(plain);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_of_it_comes_back),
+        cmocka_unit_test(a_guest_that_is_killed_ends_the_call),
+        cmocka_unit_test(a_killed_daemon_ends_the_calls_of_both_ways),
+        cmocka_unit_test(a_call_that_waits_for_the_node_is_made_then),
+        cmocka_unit_test(a_reader_that_waits_stops_the_writer),
+        cmocka_unit_test(a_writer_that_writes_nothing_is_waited_for_so_long),
+        cmocka_unit_test(a_cancelled_call_gives_its_streams_back),
+        cmocka_unit_test(a_stream_that_fails_is_the_failure_of_its_call),
+        cmocka_unit_test(a_client_that_is_closed_or_killed_leaves_nothing),
+        cmocka_unit_test(a_client_that_ignores_credit_is_cut_off_and_counted),
+        cmocka_unit_test(the_command_line_gives_files),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
