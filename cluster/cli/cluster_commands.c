@@ -129,10 +129,11 @@ const struct cli_command cluster_commands[] = {
      .operands = "",
      .summary = "the nodes of the cluster",
      .text = "Lists them with their states, where they listen, and their sessions: the number of\n"
-             "the session, and of its boot. A node without a session has ended in order.",
+             "the session, and of its boot. A node without a session has ended in order. The\n"
+             "link is the one from the node that is asked: UP, DOWN, or SELF.",
      .example = "rapahub get nodes",
      .schema = "rapahub.node.nodes/1",
-     .members = "nodes[{number, name, state, address, session, boot}]",
+     .members = "nodes[{number, name, state, address, session, boot, link}]",
      .options = node_options,
      .run = cluster_get_nodes},
     {.name = "get pools",

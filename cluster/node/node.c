@@ -191,7 +191,7 @@ static int make_services(struct rapahub_node *node)
                   .leader = leader_of(node),
                   .metastore = node->boot.folder.place.url,
                   .identity = runner->identity,
-                  .peers = cluster_peer_links_counts(runner->peers)},
+                  .peers = runner->peers},
         .identity = runner->identity};
 
     return cluster_services_create(&parts, &runner->services);

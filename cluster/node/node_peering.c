@@ -4,7 +4,7 @@
 #include <rapahub/error.h>
 #include <rapahub/log.h>
 
-#include "cluster/node/peers/peer_links.h"
+#include "cluster/node/peers/peer_mesh.h"
 
 #define REPORT_MAX 512 /* bytes; its text has at most CLUSTER_BODY_STEP_TEXT_MAX */
 
@@ -88,6 +88,23 @@ void cluster_node_peering_report(struct cluster_runner *runner, const struct clu
     rapahub_clear_error();
 }
 
+/* ---- other nodes ---- */
+
+void cluster_node_peering_know(struct cluster_runner *runner, const struct cluster_event *event)
+{
+    const struct cluster_event left = {
+        .kind = CLUSTER_EVENT_PEER, .change = CLUSTER_PEER_LEFT, .node = event->node};
+    int status =
+        cluster_peer_mesh_take(runner->peers, event->node, event->session, event->node_record);
+
+    if (status == 0 && cluster_peer_mesh_is_gone(event->node_record))
+        status = cluster_event_queue_add(runner->events, &left);
+    if (status == 0)
+        return;
+    rapahub_log(RAPAHUB_LOG_WARN, "node", "%s", rapahub_last_error()->text);
+    rapahub_clear_error();
+}
+
 /* ---- begun and ended ---- */
 
 /* r[impl cluster.peer.send] */
@@ -100,6 +117,7 @@ int cluster_node_peering_begin(struct cluster_runner *runner)
     if (status < 0)
         return status;
     runner->links = (struct cluster_peering_links){send_frame, end_link, runner->peers};
+    cluster_peer_mesh_begin(runner->peers, runner->lead);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_CALLS, &call_hooks, runner->peering);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_STEPS, &report_hooks, runner);
     return 0;

@@ -11,6 +11,9 @@
  * the links on, the core is told of those that are up. -ENOMEM. */
 int cluster_node_peering_begin(struct cluster_runner *runner);
 
+/* Takes what the metastore has of a node, by event NODE: links to it are kept, or end. */
+void cluster_node_peering_know(struct cluster_runner *runner, const struct cluster_event *event);
+
 /* Carries out effect REPORT; without a link it is dropped. */
 void cluster_node_peering_report(struct cluster_runner *runner,
                                  const struct cluster_effect *effect);

@@ -13,6 +13,8 @@
 #include "cluster/core/check.h"
 #include "cluster/core/dispatch.h"
 #include "cluster/node/identity/node_identity.h"
+#include "cluster/node/map/map_values.h"
+#include "cluster/node/node_peering.h"
 #include "cluster/node/runner_effects.h"
 #include "hub/base/check.h"
 #include "hub/base/clock.h"
@@ -52,56 +54,6 @@ static int set_alarm(struct cluster_runner *runner, uint64_t next_ns)
     return timerfd_settime(runner->timer, TFD_TIMER_ABSTIME, &when, NULL) < 0
                ? rapahub_fail(-errno, "", "the timer of the node cannot be set")
                : 0;
-}
-
-/* Each node writes its own record: if that is not sound it is no node for this one, which goes on.
- */
-static void read_node(struct cluster_event *event, struct rapahub_bytes value,
-                      struct cluster_record *record)
-{
-    if (cluster_record_read(CLUSTER_KEY_NODE, value, record) == 0) {
-        event->node_record = &record->node;
-        return;
-    }
-    rapahub_log(RAPAHUB_LOG_WARN, "node", "node %u gets no containers: %s", event->node,
-                rapahub_last_error()->text);
-    rapahub_clear_error();
-}
-
-/* Reads the value of a key, which an event of the metastore has as its body. */
-static int read_value(struct cluster_runner *runner, struct cluster_event *event,
-                      struct cluster_record *record)
-{
-    const struct rapahub_bytes value = event->body.bytes;
-    int status = 0;
-
-    event->body = (struct cluster_payload_body){.number = 0};
-    if (event->kind == CLUSTER_EVENT_DELTA) {
-        event->delta = value;
-    } else if (event->kind == CLUSTER_EVENT_POOL && value.size > 0) {
-        status = cluster_pool_records_put(runner->pools, event->pool, value);
-        if (status == 0)
-            event->record = &cluster_pool_records_find(runner->pools, event->pool)->record;
-    } else if (event->kind == CLUSTER_EVENT_ENTRY) {
-        status = cluster_record_read(CLUSTER_KEY_ENTRY, value, record);
-        event->entry = &record->entry;
-    } else if (event->kind == CLUSTER_EVENT_OPERATION) {
-        status = cluster_record_read(CLUSTER_KEY_OPERATION, value, record);
-        event->operation = &record->operation;
-    } else if (event->kind == CLUSTER_EVENT_NEXT_POOL) {
-        status = cluster_record_read(CLUSTER_KEY_NEXT_POOL, value, record);
-        event->number = record->counter.next;
-    } else if (event->kind == CLUSTER_EVENT_NODE && value.size > 0) {
-        read_node(event, value, record);
-    }
-    return status;
-}
-
-static bool is_of_metastore(uint8_t kind)
-{
-    return kind == CLUSTER_EVENT_DELTA || kind == CLUSTER_EVENT_POOL ||
-           kind == CLUSTER_EVENT_ENTRY || kind == CLUSTER_EVENT_OPERATION ||
-           kind == CLUSTER_EVENT_NEXT_POOL || kind == CLUSTER_EVENT_NODE;
 }
 
 /* The asker hears of a refusal, or the node whose frame it is. All other events are refused because
@@ -151,12 +103,14 @@ static int tell(struct cluster_runner *runner, const struct cluster_event *from)
 {
     struct cluster_event event = *from;
     struct cluster_record record;
-    int status = is_of_metastore(event.kind) ? read_value(runner, &event, &record) : 0;
+    int status = cluster_map_values_read(runner->pools, &event, &record);
 
     if (status < 0)
         return status;
     if (event.kind == CLUSTER_EVENT_CONTAINER)
         cluster_router_down(runner->router, event.pool, event.container);
+    if (event.kind == CLUSTER_EVENT_NODE && event.status == 0)
+        cluster_node_peering_know(runner, &event);
     (void)step(runner, &event);
     if (event.kind == CLUSTER_EVENT_POOL && !event.record)
         cluster_pool_records_remove(runner->pools, event.pool);
@@ -464,10 +418,10 @@ int cluster_runner_begin(struct cluster_runner *runner, uint64_t timeout_ns)
     if (status < 0)
         return status;
     cluster_map_nodes_init(&runner->nodes, runner->events);
-    cluster_map_reading_init(&runner->reading, runner->boot->store, runner->events,
-                             runner->lead == 0 ? &runner->nodes : NULL);
+    cluster_map_reading_init(&runner->reading, runner->boot->store, runner->events, &runner->nodes,
+                             runner->lead == 0);
     cluster_map_watch_init(&runner->watch, runner->boot->store, runner->disk, runner->events);
-    runner->watch.nodes = runner->lead == 0 ? &runner->nodes : NULL;
+    runner->watch.nodes = &runner->nodes;
     runner->watch.hooks = &watch_hooks;
     runner->watch.user = runner;
     status = cluster_map_watch_begin(&runner->watch, runner->boot->revision, runner->boot->last);

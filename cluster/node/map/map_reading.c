@@ -16,15 +16,17 @@ static const struct part {
              {CLUSTER_KEY_POOL, CLUSTER_EVENT_POOL, false},
              {CLUSTER_KEY_OPERATION, CLUSTER_EVENT_OPERATION, true},
              {CLUSTER_KEY_NEXT_POOL, CLUSTER_EVENT_NEXT_POOL, true},
-             {CLUSTER_KEY_NODE, CLUSTER_EVENT_NODE, true},
-             {CLUSTER_KEY_SESSION, CLUSTER_EVENT_NODE, true},
+             {CLUSTER_KEY_NODE, CLUSTER_EVENT_NODE, false},
+             {CLUSTER_KEY_SESSION, CLUSTER_EVENT_NODE, false},
              {CLUSTER_KEY_ENTRY, CLUSTER_EVENT_ENTRY, false}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 void cluster_map_reading_init(struct cluster_map_reading *reading, struct cluster_metastore *store,
-                              struct cluster_event_queue *events, struct cluster_map_nodes *nodes)
+                              struct cluster_event_queue *events, struct cluster_map_nodes *nodes,
+                              bool leads)
 {
-    *reading = (struct cluster_map_reading){.store = store, .events = events, .nodes = nodes};
+    *reading = (struct cluster_map_reading){
+        .store = store, .events = events, .nodes = nodes, .leads = leads};
 }
 
 static int tell(struct cluster_map_reading *reading, const struct cluster_event *event)
@@ -47,7 +49,7 @@ static void read_page(struct cluster_map_reading *reading);
  * r[impl cluster.join.follows] */
 static unsigned next_part(const struct cluster_map_reading *reading, unsigned part)
 {
-    while (part < PARTS && parts[part].of_leader && !reading->nodes)
+    while (part < PARTS && parts[part].of_leader && !reading->leads)
         part++;
     return part;
 }

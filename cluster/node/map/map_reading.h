@@ -18,7 +18,8 @@
 struct cluster_map_reading {
     struct cluster_metastore *store;
     struct cluster_event_queue *events;
-    struct cluster_map_nodes *nodes; /* NULL: another node leads, and reads more */
+    struct cluster_map_nodes *nodes;
+    bool leads; /* this node does, and reads more */
     bool open;
     unsigned part; /* which keys are read now */
     uint64_t revision;
@@ -26,9 +27,10 @@ struct cluster_map_reading {
     size_t from_size, past_size;
 };
 
-/* `nodes`: it is told of them, as this node leads; NULL: another one does. */
+/* `leads`: this node does, and is told of operations. */
 void cluster_map_reading_init(struct cluster_map_reading *reading, struct cluster_metastore *store,
-                              struct cluster_event_queue *events, struct cluster_map_nodes *nodes);
+                              struct cluster_event_queue *events, struct cluster_map_nodes *nodes,
+                              bool leads);
 
 /* Begins to read; READ comes in any case. At most one reading is open. */
 void cluster_map_reading_begin(struct cluster_map_reading *reading);

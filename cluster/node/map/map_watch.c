@@ -178,7 +178,7 @@ static int take_change(struct revision *revision, const struct cluster_change *c
         pool->value = change->deleted ? NULL : copy(change->pair.value);
         return change->deleted || pool->value ? 0 : RAPAHUB_ENOMEM;
     }
-    if (cluster_map_nodes_is_of_node(key.kind) && revision->watch->nodes)
+    if (cluster_map_nodes_is_of_node(key.kind))
         return cluster_map_nodes_take(revision->watch->nodes, &key, &change->pair, change->deleted);
     if (key.kind == CLUSTER_KEY_REVOKED && !change->deleted)
         revision->watch->hooks->revoked(revision->watch->user, key.text);

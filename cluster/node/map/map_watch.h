@@ -29,7 +29,7 @@ struct cluster_map_watch {
     struct cluster_metastore *store;
     struct cluster_store_thread *disk;
     struct cluster_event_queue *events;
-    struct cluster_map_nodes *nodes; /* told at once; NULL: this node does not lead */
+    struct cluster_map_nodes *nodes; /* told at once */
     uint64_t watch;
     uint64_t logged;     /* revision of the last delta that went to the log */
     uint64_t seen;       /* the last revision without a delta; the log says nothing of it */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/node/peers/peer_dial.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,40 +20,57 @@
 #define BACK_OFF_MOST  (5 * HUB_SECOND)
 #define LOOKUP_NS      (5 * HUB_SECOND)
 #define LOOK_NS        (20 * HUB_MILLISECOND) /* between two looks at a look-up */
-#define SAY_NS         (60 * HUB_SECOND)      /* between two lines of the log */
+#define NAME_SIZE      320
+#define SAY_NS         (60 * HUB_SECOND) /* between two lines of the log */
 
 int cluster_peer_dial_begin(struct cluster_peer_links *links, const char *to)
 {
-    struct cluster_peer_dial *dial = &links->dial;
+    struct cluster_peer_dial *dial = &links->seat;
     int r;
 
-    cluster_peer_dial_end(links);
-    r = cluster_host_port_parse(to, &dial->to);
+    cluster_peer_dial_end(dial);
+    r = cluster_host_port_parse(to, &dial->to[0]);
     if (r < 0)
         return r;
+    dial->to_count = 1;
     dial->wanted = true;
     dial->back_off_ns = BACK_OFF_FIRST;
     return 0;
 }
 
-void cluster_peer_dial_end(struct cluster_peer_links *links)
+void cluster_peer_dial_hurry(struct cluster_peer_dial *dial)
 {
-    cluster_name_lookup_release(&links->dial.lookup);
-    links->dial = (struct cluster_peer_dial){.link = links->dial.link};
+    dial->next_ns = 0;
+    dial->back_off_ns = BACK_OFF_FIRST;
+}
+
+void cluster_peer_dial_end(struct cluster_peer_dial *dial)
+{
+    cluster_name_lookup_release(&dial->lookup);
+    *dial = (struct cluster_peer_dial){.node = dial->node, .link = dial->link};
+}
+
+static void print_name(const struct cluster_peer_dial *dial, char to[NAME_SIZE])
+{
+    if (dial->node == 0)
+        snprintf(to, NAME_SIZE, "the node at %s, which has the metastore,", dial->to[0].host);
+    else
+        snprintf(to, NAME_SIZE, "node %" PRIu32 " at %s", dial->node, dial->to[0].host);
 }
 
 /* People are told at once, when the reason is another one, and then once in a while.
  * r[impl cluster.nodes.dial] */
 static void say(struct cluster_peer_dial *dial, uint64_t now_ns)
 {
+    char name[NAME_SIZE];
+
     if (dial->said_ns != 0 && now_ns - dial->said_ns < SAY_NS && strcmp(dial->said, dial->why) == 0)
         return;
     dial->said_ns = now_ns;
     snprintf(dial->said, sizeof dial->said, "%s", dial->why);
-    rapahub_log(
-        RAPAHUB_LOG_WARN, TOPIC,
-        "the node at %s, which has the metastore, is away: %s: it is dialled until it is there",
-        dial->to.host, dial->why);
+    print_name(dial, name);
+    rapahub_log(RAPAHUB_LOG_WARN, TOPIC, "%s is away: %s: it is dialled until it is there", name,
+                dial->why);
 }
 
 /* r[impl cluster.nodes.dial] */
@@ -64,10 +82,10 @@ static void back_off(struct cluster_peer_dial *dial, uint64_t now_ns)
         2 * dial->back_off_ns < BACK_OFF_MOST ? 2 * dial->back_off_ns : BACK_OFF_MOST;
 }
 
-void cluster_peer_dial_lost(struct cluster_peer_links *links, uint64_t now_ns)
+void cluster_peer_dial_lost(struct cluster_peer_dial *dial, uint64_t now_ns)
 {
-    if (links->dial.wanted)
-        back_off(&links->dial, now_ns);
+    if (dial->wanted)
+        back_off(dial, now_ns);
 }
 
 /* ---- addresses ---- */
@@ -75,14 +93,16 @@ void cluster_peer_dial_lost(struct cluster_peer_links *links, uint64_t now_ns)
 /* Returns 1 where there is an address that was not tried; 0: a look-up goes on. */
 static int begin_lookup(struct cluster_peer_dial *dial, uint64_t now_ns)
 {
+    const struct cluster_host_port *to = &dial->to[dial->to_next++ % dial->to_count];
+
     dial->tried = 0;
     dial->found.count = 0;
-    if (cluster_host_port_in_numbers(&dial->to, &dial->found.addresses[0])) {
+    if (cluster_host_port_in_numbers(to, &dial->found.addresses[0])) {
         dial->found.count = 1;
         return 1;
     }
     dial->lookup_ns = now_ns + LOOKUP_NS;
-    return cluster_name_lookup_start(&dial->to, &dial->lookup);
+    return cluster_name_lookup_start(to, &dial->lookup);
 }
 
 static int look_up(struct cluster_peer_dial *dial, uint64_t now_ns)
@@ -104,16 +124,6 @@ static int look_up(struct cluster_peer_dial *dial, uint64_t now_ns)
 }
 
 /* ---- dialled ---- */
-
-static struct cluster_peer_link *find_free(struct cluster_peer_links *links)
-{
-    for (unsigned i = 0; i < CLUSTER_PEER_LINKS_MAX; i++)
-        if (links->all[i].state == CLUSTER_PEER_LINK_FREE)
-            return &links->all[i];
-    rapahub_fail(RAPAHUB_EFULL, "cluster.nodes.bounds", "%d links to nodes are open",
-                 CLUSTER_PEER_LINKS_MAX);
-    return NULL;
-}
 
 static bool is_revoked(void *user, const uint8_t *serial, size_t size)
 {
@@ -143,21 +153,21 @@ static int connect_to(struct cluster_peer_links *links,
     return r;
 }
 
-static int dial_next(struct cluster_peer_links *links)
+static int dial_next(struct cluster_peer_links *links, struct cluster_peer_dial *dial)
 {
-    struct cluster_peer_dial *dial = &links->dial;
     const struct cluster_host_port_address *address = &dial->found.addresses[dial->tried++];
-    struct cluster_peer_link *link = find_free(links);
+    struct cluster_peer_link *link = cluster_peer_link_place(links, dial->node);
     struct cluster_tls *session = NULL;
     int fd = -1, r;
 
     if (!link)
-        return RAPAHUB_EFULL;
+        return RAPAHUB_EBUSY;
     r = connect_to(links, address, &fd, &session);
     if (r < 0)
         return r;
     cluster_host_port_print(address, link->where);
-    link->dialled = true;
+    link->dial = dial;
+    link->node = dial->node;
     r = cluster_peer_link_open(link, fd, session, &cluster_peer_frames_hooks);
     if (r < 0) {
         *link = (struct cluster_peer_link){.links = links};
@@ -173,22 +183,31 @@ static int dial_next(struct cluster_peer_links *links)
 
 static void note_up(struct cluster_peer_dial *dial)
 {
+    char name[NAME_SIZE];
+
     dial->back_off_ns = BACK_OFF_FIRST;
+    print_name(dial, name);
     if (dial->said_ns != 0)
-        rapahub_log(RAPAHUB_LOG_INFO, TOPIC, "the node at %s is there again", dial->to.host);
+        rapahub_log(RAPAHUB_LOG_INFO, TOPIC, "%s is there again", name);
     dial->said_ns = 0;
 }
 
-uint64_t cluster_peer_dial_step(struct cluster_peer_links *links, uint64_t now_ns)
+/* The node may have dialled this one. */
+static bool is_linked(struct cluster_peer_links *links, const struct cluster_peer_dial *dial)
 {
-    struct cluster_peer_dial *dial = &links->dial;
+    return dial->link || (dial->node != 0 && cluster_peer_link_find(links, dial->node));
+}
+
+uint64_t cluster_peer_dial_step(struct cluster_peer_links *links, struct cluster_peer_dial *dial,
+                                uint64_t now_ns)
+{
     int r;
 
     if (!dial->wanted || !links->context)
         return HUB_NEVER;
     if (dial->link && dial->link->state == CLUSTER_PEER_LINK_UP)
         note_up(dial);
-    if (dial->link)
+    if (is_linked(links, dial))
         return HUB_NEVER;
     if (now_ns < dial->next_ns)
         return dial->next_ns;
@@ -196,7 +215,7 @@ uint64_t cluster_peer_dial_step(struct cluster_peer_links *links, uint64_t now_n
     if (r == 0)
         return now_ns + LOOK_NS;
     if (r > 0)
-        r = dial_next(links);
+        r = dial_next(links, dial);
     if (r == 0)
         return HUB_NEVER;
     snprintf(dial->why, sizeof dial->why, "%s", rapahub_last_error()->text);

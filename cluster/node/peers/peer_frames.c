@@ -121,7 +121,7 @@ static int take_close(const struct cluster_peer_link *link, const struct cluster
 static int take_greeting(struct cluster_peer_link *link, const struct cluster_frame *frame,
                          const struct cluster_body *body)
 {
-    uint8_t wanted = link->dialled ? CLUSTER_FRAME_HELLO_OK : CLUSTER_FRAME_HELLO;
+    uint8_t wanted = link->dial ? CLUSTER_FRAME_HELLO_OK : CLUSTER_FRAME_HELLO;
 
     return frame->type == wanted ? cluster_peer_hello_take(link, frame->type, &body->hello)
                                  : refuse_frame(frame, "came before a HELLO");

@@ -7,9 +7,10 @@
 #include <rapahub/error.h>
 #include <rapahub/log.h>
 
-#define TOPIC "peers"
-#define RULE  "cluster.nodes.hello"
-#define ONE   "cluster.nodes.one"
+#define TOPIC  "peers"
+#define RULE   "cluster.nodes.hello"
+#define ONE    "cluster.nodes.one"
+#define RECORD "cluster.nodes.gone"
 
 int cluster_peer_hello_say(struct cluster_peer_link *link, uint8_t type)
 {
@@ -22,6 +23,7 @@ int cluster_peer_hello_say(struct cluster_peer_link *link, uint8_t type)
                                                 .boot = links->boot,
                                                 .origin = links->session}};
 
+    link->said = links->session;
     return cluster_connection_put(link->connection, &(struct cluster_frame){.type = type}, &body);
 }
 
@@ -49,12 +51,37 @@ static int check(const struct cluster_peer_link *link, const struct cluster_body
                             "it says that it is node %" PRIu32
                             ", and has the certificate of node %u",
                             hello->node, (unsigned)name->node);
-    return hello->node != links->node
-               ? 0
-               : rapahub_fail(RAPAHUB_EACCES, RULE,
-                              "it says that it is node %" PRIu32
-                              ", as this node is: end the one with the copied folder",
-                              hello->node);
+    if (hello->node == links->node)
+        return rapahub_fail(RAPAHUB_EACCES, RULE,
+                            "it says that it is node %" PRIu32
+                            ", as this node is: end the one with the copied folder",
+                            hello->node);
+    return link->dial && link->dial->node != 0 && link->dial->node != hello->node
+               ? rapahub_fail(RAPAHUB_EACCES, RULE,
+                              "node %" PRIu32 " answers at %s, which is an address of node %" PRIu32
+                              ": start each with a --listen of its own",
+                              hello->node, link->where, link->dial->node)
+               : 0;
+}
+
+/* A node may know a later session of itself than the metastore does here, and no earlier one.
+ * r[impl cluster.nodes.gone] */
+static int compare(const struct cluster_peer_link *link, const struct cluster_body_hello *hello)
+{
+    const struct cluster_peer_row *row = cluster_peer_link_row(link->links, hello->node);
+
+    if (!row)
+        return 0;
+    if (row->gone)
+        return rapahub_fail(RAPAHUB_EACCES, RECORD,
+                            "node %" PRIu32 " is no node of the cluster any more", hello->node);
+    return hello->origin != 0 && hello->origin < row->session
+               ? rapahub_fail(RAPAHUB_EACCES, RECORD,
+                              "node %" PRIu32
+                              " comes with a session that another one has followed: its folder was "
+                              "copied, or it was stopped for long",
+                              hello->node)
+               : 0;
 }
 
 /* A later life proves that the one before has ended, or that its folder was copied: then the
@@ -96,6 +123,8 @@ int cluster_peer_hello_take(struct cluster_peer_link *link, uint8_t type,
     int r = check(link, hello);
 
     if (r == 0)
+        r = compare(link, hello);
+    if (r == 0)
         r = replace_older(link, hello);
     if (r == 0 && type == CLUSTER_FRAME_HELLO)
         r = cluster_peer_hello_say(link, CLUSTER_FRAME_HELLO_OK);
@@ -105,7 +134,9 @@ int cluster_peer_hello_take(struct cluster_peer_link *link, uint8_t type,
     }
     come_up(link, hello);
     cluster_peer_link_tell(link);
-    return 0;
+    /* This node may have begun its session since it dialled. r[impl cluster.nodes.session] */
+    return link->said != link->links->session ? cluster_peer_hello_say(link, CLUSTER_FRAME_HELLO)
+                                              : 0;
 }
 
 /* r[impl cluster.nodes.session] */
@@ -118,6 +149,8 @@ int cluster_peer_hello_take_session(struct cluster_peer_link *link,
     if (hello->role != CLUSTER_ROLE_NODE || hello->node != link->node || hello->boot != link->boot)
         return rapahub_fail(RAPAHUB_EPROTOCOL, RULE, "node %" PRIu32 " says that it is another one",
                             link->node);
+    if (compare(link, hello) < 0)
+        return RAPAHUB_EACCES;
     link->session = hello->origin;
     cluster_peer_link_tell(link);
     return 0;

@@ -35,6 +35,34 @@ struct cluster_peer_link *cluster_peer_link_find(struct cluster_peer_links *link
     return NULL;
 }
 
+struct cluster_peer_row *cluster_peer_link_row(struct cluster_peer_links *links, uint32_t node)
+{
+    for (unsigned i = 0; i < CLUSTER_PEER_ROWS_MAX; i++)
+        if (links->rows[i].node == node)
+            return &links->rows[i];
+    return NULL;
+}
+
+/* r[impl cluster.nodes.bounds] */
+struct cluster_peer_link *cluster_peer_link_place(struct cluster_peer_links *links, uint32_t node)
+{
+    struct cluster_peer_link *place = NULL;
+    unsigned count = 0;
+
+    for (unsigned i = node == 0 ? 0 : 1; i < CLUSTER_PEER_LINKS_MAX; i++) {
+        if (links->all[i].state == CLUSTER_PEER_LINK_FREE)
+            place = place ? place : &links->all[i];
+        else
+            count += node != 0 && links->all[i].node == node ? 1 : 0;
+    }
+    if (place && count < CLUSTER_PEER_LINKS_NODE)
+        return place;
+    rapahub_fail(RAPAHUB_EBUSY, "cluster.nodes.bounds",
+                 "node %" PRIu32 " has %u links, all nodes may have %d", node, count,
+                 CLUSTER_PEER_LINKS_MAX);
+    return NULL;
+}
+
 void cluster_peer_link_tell(struct cluster_peer_link *link)
 {
     struct cluster_peer_links *links = link->links;
@@ -52,8 +80,8 @@ void cluster_peer_link_doom(struct cluster_peer_link *link, const char *why)
 {
     if (link->state == CLUSTER_PEER_LINK_DOOMED)
         return;
-    if (link->dialled)
-        snprintf(link->links->dial.why, sizeof link->links->dial.why, "%s", why);
+    if (link->dial)
+        snprintf(link->dial->why, sizeof link->dial->why, "%s", why);
     link->links->counts.links -= link->state == CLUSTER_PEER_LINK_UP ? 1 : 0;
     hub_states_move(&cluster_peer_link_states, &link->state, CLUSTER_PEER_LINK_DOOMED, "peer", why);
     (void)eventfd_write(link->links->wake, 1);
@@ -70,7 +98,7 @@ void cluster_peer_link_fail(struct cluster_peer_link *link)
     if (link->state == CLUSTER_PEER_LINK_UP)
         rapahub_log(RAPAHUB_LOG_INFO, TOPIC, "the link to node %" PRIu32 " at %s has ended: %s",
                     link->node, link->where, failure->text);
-    else if (failure->rule[0] && !link->dialled)
+    else if (failure->rule[0] && !link->dial)
         rapahub_log(RAPAHUB_LOG_INFO, TOPIC, "a link from %s is dropped: %s", link->where,
                     failure->text);
     cluster_peer_link_doom(link, failure->text);
@@ -148,11 +176,11 @@ int cluster_peer_link_open(struct cluster_peer_link *link, int fd, struct cluste
     if (r < 0)
         return r;
     link->tls = tls;
-    link->hello_ns = hub_clock_after(CLUSTER_PEER_LINK_HELLO_NS +
-                                     (link->dialled ? CLUSTER_TLS_HANDSHAKE_NS : 0));
+    link->hello_ns =
+        hub_clock_after(CLUSTER_PEER_LINK_HELLO_NS + (link->dial ? CLUSTER_TLS_HANDSHAKE_NS : 0));
     hub_list_init(&link->waiting);
     hub_states_move(&cluster_peer_link_states, &link->state, CLUSTER_PEER_LINK_GREETING, "peer",
-                    link->dialled ? "dialled" : "accepted");
+                    link->dial ? "dialled" : "accepted");
     if (watch(link, EPOLL_CTL_ADD) < 0)
         cluster_peer_link_fail(link);
     return 0;
@@ -176,8 +204,8 @@ void cluster_peer_link_close(struct cluster_peer_link *link)
     for (unsigned i = 0; i < CLUSTER_PEER_USERS; i++)
         if (link->told[i])
             links->hooks[i]->lost(links->users[i], link->node);
-    if (links->dial.link == link)
-        links->dial.link = NULL;
+    if (link->dial)
+        link->dial->link = NULL;
     drop_waiting(link);
     (void)epoll_ctl(links->epoll, EPOLL_CTL_DEL, cluster_connection_fd(link->connection), NULL);
     cluster_connection_release(&link->connection);

@@ -11,10 +11,13 @@
 #include "cluster/link/host_port.h"
 #include "cluster/link/name_lookup.h"
 #include "cluster/node/peers/peer_links.h"
+#include "cluster/wire/record.h"
 #include "hub/base/list.h"
 #include "hub/base/states.h"
 
 #define CLUSTER_PEER_LINK_HELLO_NS UINT64_C(5000000000) /* how long a HELLO may take */
+
+#define CLUSTER_PEER_ROWS_MAX CLUSTER_PEER_LINKS_MAX
 
 /* The data of an epoll event: the index of a link, or this. */
 #define CLUSTER_PEER_LINK_WAKE UINT32_MAX
@@ -31,12 +34,13 @@ extern const struct hub_states cluster_peer_link_states;
 
 struct cluster_peer_link {
     struct cluster_peer_links *links;
-    uint32_t state;                /* enum cluster_peer_link_state */
-    bool dialled;                  /* by this side */
-    bool told[CLUSTER_PEER_USERS]; /* each that knows that it is up */
-    uint32_t node;                 /* as the certificate says; 0: not known yet */
-    uint32_t boot;                 /* UP */
-    uint64_t session;              /* UP; 0: not known yet */
+    uint32_t state;                 /* enum cluster_peer_link_state */
+    struct cluster_peer_dial *dial; /* that made it; NULL: the other side has dialled */
+    bool told[CLUSTER_PEER_USERS];  /* each that knows that it is up */
+    uint32_t node;                  /* as the certificate says; 0: not known yet */
+    uint32_t boot;                  /* UP */
+    uint64_t session;               /* UP; 0: not known yet */
+    uint64_t said;                  /* the own session, as the other side knows it */
     struct cluster_connection *connection;
     const struct cluster_tls *tls; /* the connection's */
     uint64_t hello_ns;             /* GREETING: until then */
@@ -46,11 +50,13 @@ struct cluster_peer_link {
     char where[CLUSTER_HOST_PORT_TEXT]; /* the other side's address */
 };
 
-/* The one address that is dialled. */
+/* A node that is dialled. The first one is the seat of the metastore. */
 struct cluster_peer_dial {
     bool wanted;
-    struct cluster_host_port to;
-    struct cluster_peer_link *link; /* NULL: there is none now */
+    uint32_t node; /* its number, as its certificate must say; 0: the seat, any */
+    unsigned to_count, to_next;
+    struct cluster_host_port to[CLUSTER_RECORD_ADDRESSES_MAX]; /* tried one after the other */
+    struct cluster_peer_link *link;                            /* NULL: there is none now */
     struct cluster_name_lookup *lookup;
     struct cluster_name_lookup_found found;
     unsigned tried;       /* of these */
@@ -60,6 +66,15 @@ struct cluster_peer_dial {
     char why[256];        /* the last link ended */
     char said[256];       /* the reason that was last logged */
     uint64_t said_ns;     /* then; 0: the other side is there */
+};
+
+/* Another node, as the metastore has it. */
+struct cluster_peer_row {
+    uint32_t node; /* 0: free */
+    bool gone;     /* it is none of the cluster any more */
+    bool mute;     /* it is said that neither it nor this node has an address */
+    uint64_t session;
+    struct cluster_peer_dial dial;
 };
 
 struct cluster_peer_links {
@@ -75,7 +90,10 @@ struct cluster_peer_links {
     struct hub_budget *budget; /* bodies in parts, of all */
     const struct cluster_peer_links_hooks *hooks[CLUSTER_PEER_USERS];
     void *users[CLUSTER_PEER_USERS];
-    struct cluster_peer_dial dial;
+    struct cluster_peer_dial seat;
+    uint32_t seat_node; /* the seat's number; 0: this node is the seat, and dials no other one */
+    bool reachable;     /* this node has an address in its own record */
+    struct cluster_peer_row rows[CLUSTER_PEER_ROWS_MAX];
     uint64_t refusal_ns; /* a refusal was last logged */
     struct cluster_peer_links_counts counts;
     struct cluster_peer_link all[CLUSTER_PEER_LINKS_MAX];
@@ -83,6 +101,13 @@ struct cluster_peer_links {
 
 /* Returns the link to a node that is up, or NULL. */
 struct cluster_peer_link *cluster_peer_link_find(struct cluster_peer_links *links, uint32_t node);
+
+/* Returns what the metastore has of a node, or NULL: it has not told of it. */
+struct cluster_peer_row *cluster_peer_link_row(struct cluster_peer_links *links, uint32_t node);
+
+/* Returns a place for a link to a node; NULL, with the diagnosis: there is none. The first place is
+ * kept for the link to the seat, whose number is 0 here. */
+struct cluster_peer_link *cluster_peer_link_place(struct cluster_peer_links *links, uint32_t node);
 
 /* Tells those that use the links, and do not know it yet, that this one is up. */
 void cluster_peer_link_tell(struct cluster_peer_link *link);

@@ -61,7 +61,7 @@ int cluster_peer_links_create(struct cluster_peer_links **out)
 static void close_all(struct cluster_peer_links *self, bool dialled)
 {
     for (unsigned i = 0; i < CLUSTER_PEER_LINKS_MAX; i++)
-        if (self->all[i].state != CLUSTER_PEER_LINK_FREE && (dialled || !self->all[i].dialled))
+        if (self->all[i].state != CLUSTER_PEER_LINK_FREE && (dialled || !self->all[i].dial))
             cluster_peer_link_close(&self->all[i]);
 }
 
@@ -72,8 +72,10 @@ void cluster_peer_links_release(struct cluster_peer_links **self)
     *self = NULL;
     if (!gone)
         return;
-    cluster_peer_dial_end(gone);
     close_all(gone, true);
+    cluster_peer_dial_end(&gone->seat);
+    for (unsigned i = 0; i < CLUSTER_PEER_ROWS_MAX; i++)
+        cluster_peer_dial_end(&gone->rows[i].dial);
     cluster_tls_context_release(&gone->context);
     hub_fd_release(&gone->epoll);
     hub_fd_release(&gone->wake);
@@ -158,31 +160,10 @@ void cluster_peer_links_look_at_certificates(struct cluster_peer_links *self)
 
 /* ---- taken ---- */
 
-/* Returns a free place, unless the node has as many links as it may have. r[impl
- * cluster.nodes.bounds]
- */
-static struct cluster_peer_link *find_place(struct cluster_peer_links *self, uint32_t node)
-{
-    struct cluster_peer_link *place = NULL;
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < CLUSTER_PEER_LINKS_MAX; i++) {
-        if (self->all[i].state == CLUSTER_PEER_LINK_FREE)
-            place = place ? place : &self->all[i];
-        else
-            count += self->all[i].node == node ? 1 : 0;
-    }
-    if (!place || count >= CLUSTER_PEER_LINKS_NODE)
-        rapahub_fail(RAPAHUB_EBUSY, "cluster.nodes.bounds",
-                     "node %" PRIu32 " has %u links, all nodes may have %d", node, count,
-                     CLUSTER_PEER_LINKS_MAX);
-    return count < CLUSTER_PEER_LINKS_NODE ? place : NULL;
-}
-
 void cluster_peer_links_take(struct cluster_peer_links *self, int fd, struct cluster_tls *tls,
                              const char *from)
 {
-    struct cluster_peer_link *link = find_place(self, cluster_tls_peer(tls)->node);
+    struct cluster_peer_link *link = cluster_peer_link_place(self, cluster_tls_peer(tls)->node);
 
     if (!link) {
         cluster_peer_link_note_refused(self);
@@ -210,12 +191,12 @@ int cluster_peer_links_dial(struct cluster_peer_links *self, const char *to)
 
 void cluster_peer_links_dial_no_more(struct cluster_peer_links *self)
 {
-    cluster_peer_dial_end(self);
+    cluster_peer_dial_end(&self->seat);
 }
 
 uint32_t cluster_peer_links_dialled(const struct cluster_peer_links *self)
 {
-    const struct cluster_peer_link *link = self->dial.link;
+    const struct cluster_peer_link *link = self->seat.link;
 
     return link && link->state == CLUSTER_PEER_LINK_UP ? link->node : 0;
 }
@@ -341,10 +322,22 @@ static void close_doomed(struct cluster_peer_links *self, uint64_t now_ns)
 
         if (link->state != CLUSTER_PEER_LINK_DOOMED)
             continue;
-        if (self->dial.link == link)
-            cluster_peer_dial_lost(self, now_ns);
+        if (link->dial)
+            cluster_peer_dial_lost(link->dial, now_ns);
         cluster_peer_link_close(link);
     }
+}
+
+static uint64_t dial(struct cluster_peer_links *self, uint64_t now_ns)
+{
+    uint64_t next_ns = cluster_peer_dial_step(self, &self->seat, now_ns);
+
+    for (unsigned i = 0; i < CLUSTER_PEER_ROWS_MAX; i++) {
+        uint64_t due_ns = cluster_peer_dial_step(self, &self->rows[i].dial, now_ns);
+
+        next_ns = due_ns < next_ns ? due_ns : next_ns;
+    }
+    return next_ns;
 }
 
 uint64_t cluster_peer_links_step(struct cluster_peer_links *self, uint64_t now_ns)
@@ -358,7 +351,7 @@ uint64_t cluster_peer_links_step(struct cluster_peer_links *self, uint64_t now_n
             serve(&self->all[i], now_ns);
     }
     close_doomed(self, now_ns);
-    next_ns = cluster_peer_dial_step(self, now_ns);
+    next_ns = dial(self, now_ns);
     for (unsigned i = 0; i < CLUSTER_PEER_LINKS_MAX; i++)
         if (due_of(&self->all[i]) < next_ns)
             next_ns = due_of(&self->all[i]);

@@ -117,8 +117,10 @@ static void add_clients(const struct cluster_client_counts *clients, struct json
     add_broken(&clients->broken, object);
 }
 
-static void add_peers(const struct cluster_peer_links_counts *peers, struct json_t *object)
+static void add_peers(const struct cluster_peer_links *links, struct json_t *object)
 {
+    const struct cluster_peer_links_counts *peers = cluster_peer_links_counts(links);
+
     cluster_document_count(object, "linked_nodes", peers->links);
     cluster_document_count(object, "refused_nodes", peers->refused);
     add_broken(&peers->broken, object);

@@ -27,7 +27,7 @@ struct cluster_lists { /* their sources; all live longer */
     const char *leader;    /* HOST:PORT of the node that leads; NULL: this one does */
     const struct cluster_client_counts *clients; /* NULL: there are none yet, or none any more */
     const struct cluster_node_identity *identity;
-    const struct cluster_peer_links_counts *peers;
+    struct cluster_peer_links *peers;
 };
 
 /* Each returns a text to be freed; NULL with a diagnosis: RAPAHUB_ENOPOOL, RAPAHUB_ENOENT: there is

@@ -111,6 +111,14 @@ static const char *const states[CLUSTER_NODE_STATES] = {
     [CLUSTER_NODE_FENCED] = "FENCED",
 };
 
+/* A link whose node has not said its session is of use to the seat alone. */
+static const char *link_to(const struct cluster_lists *lists, uint32_t node)
+{
+    if (node == lists->node)
+        return "SELF";
+    return cluster_peer_links_session(lists->peers, node) != 0 ? "UP" : "DOWN";
+}
+
 static char *make_document(const struct listing *listing)
 {
     struct cluster_document document;
@@ -128,6 +136,9 @@ static char *make_document(const struct listing *listing)
         cluster_document_text(item, "address", rapahub_string_of(row->addresses));
         cluster_document_number(item, "session", row->session);
         cluster_document_count(item, "boot", row->boot);
+        cluster_document_text(
+            item, "link",
+            rapahub_string_of(link_to(&listing->question->asking->lists, row->number)));
     }
     return cluster_document_end(&document);
 }

@@ -129,6 +129,23 @@ static void two_of_one_life_are_one_too_many(void **state)
 }
 
 /* Who begins to use the links later is told which are up. */
+/* A node gets its session between its HELLO and the answer. r[verify cluster.nodes.session] */
+static void a_session_that_begins_in_a_greeting_is_told(void **state)
+{
+    struct peers_stage *stage = *state;
+    struct peers_node *one = &stage->nodes[0], *two = &stage->nodes[1];
+
+    stage->deaf = true;
+    peers_begin(stage, 1, 2, 9);
+    dial(stage, 1);
+    for (unsigned i = 0; i < 5; i++)
+        peers_turn(stage);
+    cluster_peer_links_set_session(two->links, SESSION(2));
+    stage->deaf = false;
+    PEERS_UNTIL(stage, peers_is_up(one, CLUSTER_PEER_CALLS, 2));
+    assert_true(one->session == SESSION(2));
+}
+
 static void a_user_that_comes_later_is_told(void **state)
 {
     struct peers_stage *stage = *state;
@@ -336,6 +353,7 @@ int main(void)
         TEST(a_node_that_is_away_is_dialled_ever_more_rarely),
         TEST(a_later_life_takes_the_place_of_the_one_before),
         TEST(two_of_one_life_are_one_too_many),
+        TEST(a_session_that_begins_in_a_greeting_is_told),
         TEST(a_user_that_comes_later_is_told),
         TEST(a_call_comes_as_it_was_sent),
         TEST(a_report_goes_to_its_user),

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/node/peers/peer_mesh.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include <rapahub/error.h>
+#include <rapahub/log.h>
+
+#include "cluster/node/peers/peer_dial.h"
+
+#define TOPIC "peers"
+#define RULE  "cluster.nodes.gone"
+
+void cluster_peer_mesh_begin(struct cluster_peer_links *links, uint32_t seat)
+{
+    links->seat_node = seat;
+}
+
+bool cluster_peer_mesh_is_gone(const struct cluster_record_node *record)
+{
+    return !record || record->state == CLUSTER_NODE_LEFT || record->state == CLUSTER_NODE_FENCED;
+}
+
+/* ---- dialled ---- */
+
+/* Both sides know the same of each other, so one of them dials.
+ * r[impl cluster.nodes.mesh] */
+static bool is_dialled(const struct cluster_peer_links *links, const struct cluster_peer_row *row)
+{
+    return links->seat_node != 0 && row->node != links->seat_node && !row->gone &&
+           row->session != 0 && row->dial.to_count > 0 &&
+           (row->node < links->node || !links->reachable);
+}
+
+static void warn_mute(const struct cluster_peer_links *links, struct cluster_peer_row *row)
+{
+    if (row->mute || links->seat_node == 0 || row->node == links->seat_node || row->session == 0 ||
+        row->dial.to_count > 0 || links->reachable)
+        return;
+    row->mute = true;
+    rapahub_log(RAPAHUB_LOG_WARN, TOPIC,
+                "neither node %" PRIu32 " nor this one has an address, so calls between them wait: "
+                "start one of them with --listen HOST:PORT",
+                row->node);
+}
+
+static void decide(struct cluster_peer_links *links, struct cluster_peer_row *row)
+{
+    bool wanted = is_dialled(links, row);
+
+    if (wanted && !row->dial.wanted)
+        cluster_peer_dial_hurry(&row->dial);
+    row->dial.wanted = wanted;
+}
+
+static void decide_all(struct cluster_peer_links *links)
+{
+    for (unsigned i = 0; i < CLUSTER_PEER_ROWS_MAX; i++)
+        if (links->rows[i].node != 0)
+            decide(links, &links->rows[i]);
+}
+
+/* ---- rows ---- */
+
+static struct cluster_peer_row *row_of(struct cluster_peer_links *links, uint32_t node)
+{
+    struct cluster_peer_row *row = cluster_peer_link_row(links, node);
+
+    if (!row)
+        row = cluster_peer_link_row(links, 0);
+    for (unsigned i = 0; !row && i < CLUSTER_PEER_ROWS_MAX; i++)
+        if (links->rows[i].gone && !links->rows[i].dial.link)
+            row = &links->rows[i];
+    if (!row) {
+        rapahub_fail(RAPAHUB_EFULL, "cluster.nodes.bounds",
+                     "no link to node %" PRIu32 " is kept: there are %d other nodes already", node,
+                     CLUSTER_PEER_ROWS_MAX);
+    } else if (row->node != node) {
+        *row = (struct cluster_peer_row){.node = node};
+        row->dial.node = node;
+    }
+    return row;
+}
+
+static bool is_same(const struct cluster_host_port *one, const struct cluster_host_port *other)
+{
+    return one->port == other->port && strcmp(one->host, other->host) == 0;
+}
+
+/* An address that cannot be read is of a later release, or of a node that does as it likes. */
+static bool read_address(struct rapahub_string from, struct cluster_host_port *out)
+{
+    char text[CLUSTER_HOST_PORT_HOST + 16];
+    bool sound = from.size < sizeof text;
+
+    if (sound) {
+        snprintf(text, sizeof text, "%.*s", (int)from.size, from.data);
+        sound = text[0] != '*' && cluster_host_port_parse(text, out) == 0;
+    }
+    rapahub_clear_error();
+    return sound;
+}
+
+static void note_addresses(struct cluster_peer_dial *dial, struct cluster_list addresses)
+{
+    unsigned count = 0, same = 0;
+    struct rapahub_string address;
+    struct cluster_host_port to;
+
+    while (count < CLUSTER_RECORD_ADDRESSES_MAX &&
+           cluster_record_next_address(&addresses, &address)) {
+        if (!read_address(address, &to))
+            continue;
+        same += count < dial->to_count && is_same(&dial->to[count], &to);
+        dial->to[count++] = to;
+    }
+    if (same == count && count == dial->to_count)
+        return;
+    cluster_name_lookup_release(&dial->lookup);
+    dial->to_count = count;
+    dial->to_next = dial->tried = dial->found.count = 0;
+    cluster_peer_dial_hurry(dial);
+}
+
+/* ---- links that end ---- */
+
+static void refuse(struct cluster_peer_links *links, const struct cluster_peer_row *row)
+{
+    for (unsigned i = 0; i < CLUSTER_PEER_LINKS_MAX; i++) {
+        struct cluster_peer_link *link = &links->all[i];
+        bool old = link->session != 0 && link->session < row->session;
+
+        if (link->node != row->node || link->state == CLUSTER_PEER_LINK_FREE ||
+            link->state == CLUSTER_PEER_LINK_DOOMED || (!row->gone && !old))
+            continue;
+        rapahub_fail(RAPAHUB_EACCES, RULE,
+                     row->gone ? "node %" PRIu32 " is no node of the cluster any more"
+                               : "node %" PRIu32 " has begun another session",
+                     row->node);
+        cluster_peer_link_refuse(link, RAPAHUB_EACCES);
+    }
+}
+
+/* r[impl cluster.nodes.gone] r[impl cluster.nodes.mesh] */
+int cluster_peer_mesh_take(struct cluster_peer_links *links, uint32_t node, uint64_t session,
+                           const struct cluster_record_node *record)
+{
+    struct cluster_peer_row *row;
+
+    (void)eventfd_write(links->wake, 1);
+    if (node == links->node) {
+        links->reachable = record && record->addresses.count > 0;
+        decide_all(links);
+        return 0;
+    }
+    row = row_of(links, node);
+    if (!row)
+        return RAPAHUB_EFULL;
+    if (session != row->session)
+        cluster_peer_dial_hurry(&row->dial);
+    row->session = session;
+    row->gone = cluster_peer_mesh_is_gone(record);
+    note_addresses(&row->dial, row->gone ? (struct cluster_list){.count = 0} : record->addresses);
+    refuse(links, row);
+    decide(links, row);
+    warn_mute(links, row);
+    return 0;
+}
