@@ -125,6 +125,9 @@ static int make_base(struct rapahub_node *node)
         status = cluster_pool_records_create(limits.pools, &runner->pools);
     if (status == 0)
         status = cluster_store_thread_start(&disk, &runner->disk);
+    if (status == 0)
+        status = cluster_blob_fetches_create(runner->peers, runner->disk, runner->lead,
+                                             &runner->modules);
     return status;
 }
 
@@ -133,6 +136,7 @@ static int make_containers(struct rapahub_node *node, const struct rapahub_node_
     struct cluster_runner *runner = &node->runner;
     const struct cluster_container_rows_parts parts = {.host = node->host,
                                                        .disk = runner->disk,
+                                                       .modules = runner->modules,
                                                        .pools = runner->pools,
                                                        .events = runner->events,
                                                        .core = runner->core,
@@ -476,6 +480,7 @@ void rapahub_node_close(struct rapahub_node *node)
     cluster_peering_release(&runner->peering);
     cluster_client_router_release(&runner->clients);
     cluster_container_steps_release(&runner->steps);
+    cluster_blob_fetches_release(&runner->modules);
     cluster_node_identity_release(&runner->identity);
     cluster_pool_records_release(&runner->pools);
     cluster_buffers_release(&runner->buffers);

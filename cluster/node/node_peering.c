@@ -120,6 +120,8 @@ int cluster_node_peering_begin(struct cluster_runner *runner)
     cluster_peer_mesh_begin(runner->peers, runner->lead);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_CALLS, &call_hooks, runner->peering);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_STEPS, &report_hooks, runner);
+    cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_BLOBS, &cluster_blob_fetches_hooks,
+                                runner->modules);
     return 0;
 }
 
@@ -129,4 +131,6 @@ void cluster_node_peering_end(struct cluster_runner *runner)
         return;
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_CALLS, NULL, NULL);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_STEPS, NULL, NULL);
+    cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_BLOBS, NULL, NULL);
+    cluster_blob_fetches_stop(runner->modules);
 }

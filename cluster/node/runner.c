@@ -297,6 +297,7 @@ static uint64_t step_begun(struct cluster_runner *runner)
     uint64_t next_ns = least(cluster_container_steps_step(runner->steps, now_ns, false),
                              cluster_router_step(runner->router, now_ns));
 
+    next_ns = least(next_ns, cluster_blob_fetches_step(runner->modules, now_ns));
     return least(next_ns, cluster_services_step(runner->services, now_ns, false));
 }
 

@@ -9,6 +9,7 @@
 #include "cluster/node/base/buffers.h"
 #include "cluster/node/base/event_queue.h"
 #include "cluster/node/base/pool_records.h"
+#include "cluster/node/blobs/blob_fetches.h"
 #include "cluster/node/boot/boot.h"
 #include "cluster/node/calls/peering.h"
 #include "cluster/node/calls/router.h"
@@ -31,6 +32,7 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     struct cluster_router *router;
     struct cluster_peering_links links; /* to other nodes: those of `peers` */
     struct cluster_peering *peering;
+    struct cluster_blob_fetches *modules; /* to and from other nodes */
     struct cluster_container_steps *steps;
     struct cluster_services *services;
     struct cluster_node_identity *identity;

@@ -79,6 +79,16 @@ RAPAHUB_RECORD(cluster_body_step_done, RAPAHUB_MEMBER(cluster_body_step_done, po
                RAPAHUB_MEMBER(cluster_body_step_done, status, i32),
                RAPAHUB_MEMBER(cluster_body_step_done, text, string));
 
+RAPAHUB_RECORD(cluster_body_blob_ask, RAPAHUB_MEMBER(cluster_body_blob_ask, digest, bytes),
+               RAPAHUB_MEMBER(cluster_body_blob_ask, offset, u64));
+
+RAPAHUB_RECORD(cluster_body_blob_part, RAPAHUB_MEMBER(cluster_body_blob_part, digest, bytes),
+               RAPAHUB_MEMBER(cluster_body_blob_part, offset, u64),
+               RAPAHUB_MEMBER(cluster_body_blob_part, size, u64),
+               RAPAHUB_MEMBER(cluster_body_blob_part, status, i32),
+               RAPAHUB_MEMBER(cluster_body_blob_part, text, string),
+               RAPAHUB_MEMBER(cluster_body_blob_part, part, bytes));
+
 static bool is_lineage_or_none(uint64_t lineage)
 {
     return lineage == 0 || cluster_ids_is_lineage(lineage);
@@ -272,6 +282,40 @@ static const char *why_not_step(const void *value)
                : NULL;
 }
 
+static bool is_blob(struct rapahub_bytes digest, uint64_t offset)
+{
+    return digest.size == CLUSTER_BODY_DIGEST && offset < CLUSTER_BODY_BLOB_MAX;
+}
+
+/* r[impl cluster.blobs.body] */
+static const char *why_not_blob_ask(const void *value)
+{
+    const struct cluster_body_blob_ask *ask = value;
+
+    return is_blob(ask->digest, ask->offset) ? NULL : "no module has such a part";
+}
+
+/* All parts but the last are of one size. r[impl cluster.blobs.body] */
+static const char *why_not_blob_part(const void *value)
+{
+    const struct cluster_body_blob_part *part = value;
+    uint64_t left = part->size > part->offset ? part->size - part->offset : 0;
+
+    if (!is_blob(part->digest, part->offset))
+        return "no module has such a part";
+    if (part->status < 0)
+        return part->size == 0 && part->part.size == 0 && part->text.size <= CLUSTER_BODY_BLOB_TEXT
+                   ? NULL
+                   : "it has bytes and a failure, or its text is too long";
+    if (part->status > 0 || part->text.size > 0)
+        return "its status is none, or its text says why nothing failed";
+    if (left == 0 || part->size > CLUSTER_BODY_BLOB_MAX)
+        return "it is not within its module";
+    return part->part.size == (left < CLUSTER_BODY_PIECE_MAX ? left : CLUSTER_BODY_PIECE_MAX)
+               ? NULL
+               : "it has another size than a part has";
+}
+
 #define TYPE(tag) &rapahub_type_cluster_body_##tag
 #define MEMBERS(tag)                                                                            \
     {                                                                                           \
@@ -294,6 +338,11 @@ static const struct cluster_format hello = {"a HELLO", TYPE(hello), {{0}}, why_n
                                    shared = {"a SHARED", TYPE(shared), {{0}}, why_not_shared},
                                    piece = {"a STORE_*", TYPE(piece), {{0}}, why_not_piece},
                                    stepped = {"a STEP_DONE", TYPE(step_done), {{0}}, why_not_step},
+                                   ask = {"a BLOB_ASK", TYPE(blob_ask), {{0}}, why_not_blob_ask},
+                                   part = {"a BLOB_PART",
+                                           TYPE(blob_part),
+                                           {{0}},
+                                           why_not_blob_part},
                                    join = {"a JOIN", TYPE(join), {{0}}, why_not_join},
                                    joined = {"a JOIN_OK", TYPE(join_ok), {{0}}, why_not_join_ok};
 
@@ -311,6 +360,7 @@ static const struct {
     {CLUSTER_FRAME_EACH, &result},       {CLUSTER_FRAME_BULK_OPEN, &open},
     {CLUSTER_FRAME_BULK_DONE, NULL},     {CLUSTER_FRAME_BULK_RESET, &reset},
     {CLUSTER_FRAME_SHARE, &share},       {CLUSTER_FRAME_SHARED, &shared},
+    {CLUSTER_FRAME_BLOB_ASK, &ask},      {CLUSTER_FRAME_BLOB_PART, &part},
     {CLUSTER_FRAME_STEP_DONE, &stepped}, {CLUSTER_FRAME_JOIN, &join},
     {CLUSTER_FRAME_JOIN_OK, &joined},    {CLUSTER_FRAME_STORE_REQUEST, &piece},
     {CLUSTER_FRAME_STORE_REPLY, &piece}, {CLUSTER_FRAME_STORE_EVENT, &piece},

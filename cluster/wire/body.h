@@ -187,6 +187,25 @@ struct cluster_body_step_done {
     struct rapahub_string text; /* why, where there is a status */
 };
 
+#define CLUSTER_BODY_DIGEST    32
+#define CLUSTER_BODY_BLOB_MAX  (UINT64_C(1) << 30)
+#define CLUSTER_BODY_BLOB_TEXT 160
+
+/* BLOB_ASK: a node asks another one for a part of the file of a module. */
+struct cluster_body_blob_ask {
+    struct rapahub_bytes digest; /* SHA-256 of the file */
+    uint64_t offset;             /* the part begins there */
+};
+
+/* BLOB_PART: the part, of the file with this digest, from this offset on; or why there is none. */
+struct cluster_body_blob_part {
+    struct rapahub_bytes digest;
+    uint64_t offset, size;      /* `size`: of the whole file */
+    int32_t status;             /* 0, or a failure */
+    struct rapahub_string text; /* why, where there is a status */
+    struct rapahub_bytes part;  /* CLUSTER_BODY_PIECE_MAX bytes, or what is left */
+};
+
 /* A node asks to join. It is sent by a side that has no certificate yet. */
 struct cluster_body_join {
     struct rapahub_bytes uuid;     /* the node's own, made by itself */
@@ -221,6 +240,8 @@ struct cluster_body {
         struct cluster_body_shared shared;
         struct cluster_body_piece piece;
         struct cluster_body_step_done step_done;
+        struct cluster_body_blob_ask blob_ask;
+        struct cluster_body_blob_part blob_part;
         struct cluster_body_join join;
         struct cluster_body_join_ok join_ok;
     };

@@ -33,6 +33,8 @@
     X(RESOLVED, 21, CLUSTER_FRAME_HAS_CALL)                             \
     X(EACH, 22, CLUSTER_FRAME_HAS_CALL | CLUSTER_FRAME_HAS_PARTS)       \
     X(STEP_DONE, 49, 0)                                                 \
+    X(BLOB_ASK, 50, 0)                                                  \
+    X(BLOB_PART, 51, 0)                                                 \
     X(BULK_OPEN, 64, CLUSTER_FRAME_HAS_CALL | CLUSTER_FRAME_HAS_STREAM) \
     X(BULK_DATA, 65, CLUSTER_FRAME_HAS_STREAM)                          \
     X(BULK_DONE, 66, CLUSTER_FRAME_HAS_STREAM)                          \

@@ -16,9 +16,9 @@
 const uint8_t thread_stage_boot[CLUSTER_MACHINE_ID] = "the boot of now";
 
 /* A disk that is full, or fails: the system's, but for writes and syncs of the log. */
-int thread_stage_full, thread_stage_broken;
+int thread_stage_full, thread_stage_broken, thread_stage_blobs_full;
 
-static bool is_log(int fd)
+static bool is_in(int fd, const char *part)
 {
     char path[64], name[256];
     ssize_t n;
@@ -26,13 +26,20 @@ static bool is_log(int fd)
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     n = readlink(path, name, sizeof name - 1);
     name[n > 0 ? n : 0] = 0;
-    return strstr(name, "domain_table") != NULL;
+    return strstr(name, part) != NULL;
+}
+
+static bool is_log(int fd)
+{
+    return is_in(fd, "domain_table");
 }
 
 static int64_t write_or_fail(const struct cluster_files *files, int fd, const void *from,
                              size_t size, uint64_t at)
 {
     if (__atomic_load_n(&thread_stage_full, __ATOMIC_SEQ_CST) && is_log(fd))
+        return -ENOSPC;
+    if (__atomic_load_n(&thread_stage_blobs_full, __ATOMIC_SEQ_CST) && is_in(fd, "/sha256/"))
         return -ENOSPC;
     return cluster_files_system.write(files, fd, from, size, at);
 }

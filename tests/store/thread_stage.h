@@ -13,6 +13,7 @@
 
 extern const uint8_t thread_stage_boot[CLUSTER_MACHINE_ID];
 extern int thread_stage_full, thread_stage_broken; /* of the log; any thread */
+extern int thread_stage_blobs_full;                /* any thread */
 extern uint64_t thread_stage_clock_s;              /* the wall clock of the thread; any thread */
 
 struct thread_stage {

@@ -130,6 +130,29 @@ int cluster_disk_blobs_part(struct cluster_disk_blobs *blobs, struct cluster_dis
     return r;
 }
 
+/* ---- a part is read ---- */
+
+/* The node that gets the parts hashes them. */
+int cluster_disk_blobs_read(const struct cluster_disk_blobs *blobs, struct cluster_disk_job *job)
+{
+    const struct cluster_files *files = blobs->blobs.folder.files;
+    int fd = cluster_blobs_get(&blobs->blobs, job->part.digest);
+    int64_t size, n = -EINVAL;
+
+    if (fd < 0)
+        return fd;
+    size = files->size(files, fd);
+    if (size > 0 && job->part.offset < (uint64_t)size)
+        n = cluster_files_read(files, fd, job->memory, job->room, job->part.offset);
+    files->close(files, fd);
+    if (n <= 0)
+        return cluster_files_fail(&blobs->blobs.folder, "a module", "read a part of it",
+                                  n < 0 ? (int)n : -EINVAL);
+    job->result.size = (uint64_t)size;
+    job->result.part = (struct rapahub_bytes){job->memory, (size_t)n};
+    return 0;
+}
+
 /* ---- a blob is loaded ---- */
 
 static int make_memory(void)

@@ -28,6 +28,7 @@ void cluster_disk_blobs_end(struct cluster_disk_blobs *blobs); /* all pushes are
 /* Carry out a job, and return its status. */
 int cluster_disk_blobs_part(struct cluster_disk_blobs *blobs, struct cluster_disk_job *job,
                             uint64_t now_ns);
+int cluster_disk_blobs_read(const struct cluster_disk_blobs *blobs, struct cluster_disk_job *job);
 int cluster_disk_blobs_get(const struct cluster_disk_blobs *blobs, struct cluster_disk_job *job);
 int cluster_disk_blobs_remove(const struct cluster_disk_blobs *blobs, struct cluster_disk_job *job);
 

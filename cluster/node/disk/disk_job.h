@@ -24,14 +24,23 @@ struct cluster_disk_copies {
     size_t count;
 };
 
+/* A part of a blob of `size` bytes, from `offset` on. */
+struct cluster_disk_part {
+    uint8_t digest[CLUSTER_DIGEST_SIZE];
+    uint64_t offset, size;
+    struct rapahub_bytes part;
+};
+
 /* The end of a request. All of it is good until the callback returns. */
 struct cluster_disk_result {
-    int status;          /* 0, or a failure */
-    const char *text;    /* says why it failed, else "" */
-    bool wants_snapshot; /* append: a snapshot is due */
-    bool whole;          /* copy: it was not kept, a whole state is wanted */
-    bool done;           /* part of a blob: the blob is there */
-    uint64_t size;       /* blob: of it */
+    int status;                     /* 0, or a failure */
+    const char *text;               /* says why it failed, else "" */
+    bool wants_snapshot;            /* append: a snapshot is due */
+    bool whole;                     /* copy: it was not kept, a whole state is wanted */
+    bool done;                      /* part of a blob: the blob is there */
+    uint64_t size;                  /* blob: of it */
+    struct cluster_disk_part asked; /* blob: which part was asked for */
+    struct rapahub_bytes part;      /* blob: that was read */
     int fd; /* blob: a sealed memfd with its bytes, whose SHA-256 was checked; -1: none. Who keeps
                it sets this to -1 */
     struct cluster_disk_copies copies; /* read; who keeps them sets this to zeros */
@@ -42,13 +51,6 @@ typedef void cluster_disk_on_done(void *user, struct cluster_disk_result *result
 struct cluster_disk_container {
     uint64_t pool;
     uint32_t container;
-};
-
-/* A part of a blob of `size` bytes, from `offset` on. */
-struct cluster_disk_part {
-    uint8_t digest[CLUSTER_DIGEST_SIZE];
-    uint64_t offset, size;
-    struct rapahub_bytes part;
 };
 
 /* All entries of a map at one revision. */
@@ -71,6 +73,7 @@ enum cluster_disk_job_kind {
     CLUSTER_DISK_FOLDER_ASIDE,
     CLUSTER_DISK_CERTIFICATE,
     CLUSTER_DISK_BLOB_PART,
+    CLUSTER_DISK_BLOB_READ,
     CLUSTER_DISK_BLOB_GET,
     CLUSTER_DISK_BLOB_REMOVE
 };

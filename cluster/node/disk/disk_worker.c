@@ -157,6 +157,8 @@ static int run_job(struct cluster_disk_worker *worker, struct cluster_disk_job *
         return write_certificate(worker, job);
     case CLUSTER_DISK_BLOB_PART:
         return cluster_disk_blobs_part(&worker->blobs, job, now_ns);
+    case CLUSTER_DISK_BLOB_READ:
+        return cluster_disk_blobs_read(&worker->blobs, job);
     case CLUSTER_DISK_BLOB_GET:
         return cluster_disk_blobs_get(&worker->blobs, job);
     default:

@@ -291,13 +291,12 @@ static struct cluster_disk_job *make(const struct cluster_store_thread *thread,
                                      enum cluster_disk_job_kind kind, size_t room, uint64_t bytes,
                                      int *r)
 {
-    struct cluster_disk_job *job = NULL;
+    struct cluster_disk_job *job;
 
     *r = may_give(thread, room + bytes);
-    if (*r < 0)
-        return NULL;
-    job = cluster_disk_job_new(kind, room);
-    *r = job ? 0 : -ENOMEM;
+    job = *r == 0 ? cluster_disk_job_new(kind, room) : NULL;
+    if (*r == 0)
+        *r = job ? 0 : -ENOMEM;
     if (job)
         job->bytes = room + bytes;
     return job;
@@ -337,58 +336,55 @@ int cluster_store_thread_snapshot(struct cluster_store_thread *thread,
     return 0;
 }
 
-int cluster_store_thread_seen(struct cluster_store_thread *thread, uint64_t revision,
-                              cluster_disk_on_done *on_done, void *user)
+/* The kind, the guest, the container and the revision are those of `like`. */
+static int give_small(struct cluster_store_thread *thread, const struct cluster_disk_job *like,
+                      cluster_disk_on_done *on_done, void *user)
 {
     int r;
-    struct cluster_disk_job *job = make(thread, CLUSTER_DISK_SEEN, 0, 0, &r);
+    struct cluster_disk_job *job = make(thread, like->kind, 0, 0, &r);
 
     if (!job)
         return r;
-    job->revision = revision;
+    job->guest = like->guest;
+    job->of = like->of;
+    job->revision = like->revision;
     give(thread, job, on_done, user);
     return 0;
 }
 
-static int give_guest(struct cluster_store_thread *thread, enum cluster_disk_job_kind kind,
-                      struct cluster_guest_record guest, cluster_disk_on_done *on_done, void *user)
+int cluster_store_thread_seen(struct cluster_store_thread *thread, uint64_t revision,
+                              cluster_disk_on_done *on_done, void *user)
 {
-    int r;
-    struct cluster_disk_job *job = make(thread, kind, 0, 0, &r);
+    const struct cluster_disk_job like = {.kind = CLUSTER_DISK_SEEN, .revision = revision};
 
-    if (!job)
-        return r;
-    job->guest = guest;
-    give(thread, job, on_done, user);
-    return 0;
+    return give_small(thread, &like, on_done, user);
 }
 
 int cluster_store_thread_guest_came(struct cluster_store_thread *thread,
                                     struct cluster_guest_record guest,
                                     cluster_disk_on_done *on_done, void *user)
 {
-    return give_guest(thread, CLUSTER_DISK_GUEST_CAME, guest, on_done, user);
+    const struct cluster_disk_job like = {.kind = CLUSTER_DISK_GUEST_CAME, .guest = guest};
+
+    return give_small(thread, &like, on_done, user);
 }
 
 int cluster_store_thread_guest_gone(struct cluster_store_thread *thread,
                                     struct cluster_guest_record guest,
                                     cluster_disk_on_done *on_done, void *user)
 {
-    return give_guest(thread, CLUSTER_DISK_GUEST_GONE, guest, on_done, user);
+    const struct cluster_disk_job like = {.kind = CLUSTER_DISK_GUEST_GONE, .guest = guest};
+
+    return give_small(thread, &like, on_done, user);
 }
 
 static int give_container(struct cluster_store_thread *thread, enum cluster_disk_job_kind kind,
                           struct cluster_disk_container of, cluster_disk_on_done *on_done,
                           void *user)
 {
-    int r;
-    struct cluster_disk_job *job = make(thread, kind, 0, 0, &r);
+    const struct cluster_disk_job like = {.kind = kind, .of = of};
 
-    if (!job)
-        return r;
-    job->of = of;
-    give(thread, job, on_done, user);
-    return 0;
+    return give_small(thread, &like, on_done, user);
 }
 
 int cluster_store_thread_copy_write(struct cluster_store_thread *thread,
@@ -436,64 +432,69 @@ int cluster_store_thread_folder_aside(struct cluster_store_thread *thread,
     return give_container(thread, CLUSTER_DISK_FOLDER_ASIDE, of, on_done, user);
 }
 
+/* Copies the part, or has room for one of its size. */
+static int give_part(struct cluster_store_thread *thread, enum cluster_disk_job_kind kind,
+                     const struct cluster_disk_part *part, cluster_disk_on_done *on_done,
+                     void *user)
+{
+    struct cluster_disk_job *job;
+    int r;
+
+    if (part->part.size > CLUSTER_DISK_PART_MAX)
+        return rapahub_fail(RAPAHUB_EMSGSIZE, "", "a part of a file has at most %zu bytes",
+                            CLUSTER_DISK_PART_MAX);
+    job = make(thread, kind, part->part.size, 0, &r);
+    if (!job)
+        return r;
+    job->part = job->result.asked = *part;
+    job->part.part.data = job->memory;
+    if (part->part.data && part->part.size > 0)
+        memcpy(job->memory, part->part.data, part->part.size);
+    give(thread, job, on_done, user);
+    return 0;
+}
+
 int cluster_store_thread_certify(struct cluster_store_thread *thread, struct rapahub_bytes pem,
                                  cluster_disk_on_done *on_done, void *user)
 {
-    int r;
-    struct cluster_disk_job *job = make(thread, CLUSTER_DISK_CERTIFICATE, pem.size, 0, &r);
+    const struct cluster_disk_part part = {.part = pem};
 
-    if (!job)
-        return r;
-    memcpy(job->memory, pem.data, pem.size);
-    give(thread, job, on_done, user);
-    return 0;
+    return give_part(thread, CLUSTER_DISK_CERTIFICATE, &part, on_done, user);
 }
 
 int cluster_store_thread_blob_part(struct cluster_store_thread *thread,
                                    const struct cluster_disk_part *part,
                                    cluster_disk_on_done *on_done, void *user)
 {
-    struct cluster_disk_job *job;
-    int r;
-
-    if (part->part.size > CLUSTER_DISK_PART_MAX)
-        return rapahub_fail(RAPAHUB_EMSGSIZE, "", "a part of a module has at most %zu bytes",
-                            CLUSTER_DISK_PART_MAX);
-    job = make(thread, CLUSTER_DISK_BLOB_PART, part->part.size, 0, &r);
-    if (!job)
-        return r;
-    job->part = *part;
-    job->part.part.data = job->memory;
-    if (part->part.size > 0)
-        memcpy(job->memory, part->part.data, part->part.size);
-    give(thread, job, on_done, user);
-    return 0;
+    return give_part(thread, CLUSTER_DISK_BLOB_PART, part, on_done, user);
 }
 
-static int give_digest(struct cluster_store_thread *thread, enum cluster_disk_job_kind kind,
-                       const uint8_t digest[CLUSTER_DIGEST_SIZE], cluster_disk_on_done *on_done,
-                       void *user)
+int cluster_store_thread_blob_read(struct cluster_store_thread *thread,
+                                   const struct cluster_disk_part *part,
+                                   cluster_disk_on_done *on_done, void *user)
 {
-    int r;
-    struct cluster_disk_job *job = make(thread, kind, 0, 0, &r);
+    return give_part(thread, CLUSTER_DISK_BLOB_READ, part, on_done, user);
+}
 
-    if (!job)
-        return r;
-    memcpy(job->part.digest, digest, CLUSTER_DIGEST_SIZE);
-    give(thread, job, on_done, user);
-    return 0;
+static int give_whole(struct cluster_store_thread *thread, enum cluster_disk_job_kind kind,
+                      const uint8_t *digest, cluster_disk_on_done *on_done, void *user)
+{
+    struct cluster_disk_part part = {.offset = 0};
+
+    memcpy(part.digest, digest, CLUSTER_DIGEST_SIZE);
+    return give_part(thread, kind, &part, on_done, user);
 }
 
 int cluster_store_thread_blob_get(struct cluster_store_thread *thread,
                                   const uint8_t digest[CLUSTER_DIGEST_SIZE],
                                   cluster_disk_on_done *on_done, void *user)
 {
-    return give_digest(thread, CLUSTER_DISK_BLOB_GET, digest, on_done, user);
+    return give_whole(thread, CLUSTER_DISK_BLOB_GET, digest, on_done, user);
 }
 
 int cluster_store_thread_blob_remove(struct cluster_store_thread *thread,
                                      const uint8_t digest[CLUSTER_DIGEST_SIZE],
                                      cluster_disk_on_done *on_done, void *user)
 {
-    return give_digest(thread, CLUSTER_DISK_BLOB_REMOVE, digest, on_done, user);
+    return give_whole(thread, CLUSTER_DISK_BLOB_REMOVE, digest, on_done, user);
 }

@@ -114,6 +114,13 @@ int cluster_store_thread_blob_part(struct cluster_store_thread *thread,
                                    const struct cluster_disk_part *part,
                                    cluster_disk_on_done *on_done, void *user);
 
+/* Reads a part of a blob as it is on the disk: from `offset` on, as many bytes as `part` has, whose
+ * data is NULL, or fewer at its end. RAPAHUB_ENOENT: there is no such blob. RAPAHUB_EINVAL: it ends
+ * before the offset. */
+int cluster_store_thread_blob_read(struct cluster_store_thread *thread,
+                                   const struct cluster_disk_part *part,
+                                   cluster_disk_on_done *on_done, void *user);
+
 /* Gets a blob. RAPAHUB_ENOENT: there is none. RAPAHUB_EFORMAT: its bytes are others. */
 int cluster_store_thread_blob_get(struct cluster_store_thread *thread,
                                   const uint8_t digest[CLUSTER_DIGEST_SIZE],

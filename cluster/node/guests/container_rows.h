@@ -39,6 +39,7 @@ struct cluster_container_rows_hooks {
 struct cluster_container_rows_parts { /* all live longer */
     struct rapahub_host *host;
     struct cluster_store_thread *disk;
+    struct cluster_blob_fetches *modules;
     const struct cluster_pool_records *pools;
     struct cluster_event_queue *events;
     const struct cluster_core *core;

@@ -167,6 +167,7 @@ int cluster_container_steps_create(const struct cluster_container_rows_parts *pa
     const struct cluster_guests_parts of_guests = {
         .host = parts->host,
         .disk = parts->disk,
+        .modules = parts->modules,
         .pools = parts->pools,
         .guests_max = parts->guests_max > 0 ? parts->guests_max : CLUSTER_GUESTS_MAX,
         .hooks = &hooks,

@@ -163,9 +163,7 @@ static int add(struct cluster_guest *guest, const struct cluster_pool_records_po
     return rapahub_supervisor_add(guest->guests->supervisor, &how, &guest->child);
 }
 
-/* A node that has joined has only the files that were pushed to it. r[impl
- * cluster.node.modules.here]
- */
+/* The node that leads has no such file either. r[impl cluster.node.modules.here] */
 static void fail_module(struct cluster_guest *guest, const struct cluster_pool_records_pool *pool,
                         const struct cluster_disk_result *result)
 {
@@ -176,7 +174,8 @@ static void fail_module(struct cluster_guest *guest, const struct cluster_pool_r
         return;
     }
     snprintf(text, sizeof text,
-             "its node has no file of %.*s:%.*s: rapahub module push FILE --node THAT-NODE",
+             "neither its node nor the one that leads has the file of %.*s:%.*s: rapahub module "
+             "push FILE",
              (int)pool->spec.module.size, pool->spec.module.data, (int)pool->spec.version.size,
              pool->spec.version.data);
     fail(guest, RAPAHUB_ENOENT, text);
@@ -211,8 +210,8 @@ static void fetch(struct cluster_guest *guest)
 {
     const struct cluster_pool_records_pool *pool =
         cluster_pool_records_find(guest->guests->parts.pools, guest->pool);
-    int status = pool ? cluster_store_thread_blob_get(guest->guests->parts.disk,
-                                                      pool->spec.digest.data, on_module, guest)
+    int status = pool ? cluster_blob_fetches_get(guest->guests->parts.modules,
+                                                 pool->spec.digest.data, on_module, guest)
                       : rapahub_fail(RAPAHUB_ENOPOOL, "", "there is no such pool");
 
     guest->busy = status == 0;

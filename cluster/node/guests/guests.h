@@ -10,6 +10,7 @@
 #include <rapahub/host.h>
 
 #include "cluster/node/base/pool_records.h"
+#include "cluster/node/blobs/blob_fetches.h"
 #include "cluster/node/disk/store_thread.h"
 #include "hub/base/list.h"
 #include "hub/base/states.h"
@@ -20,7 +21,7 @@
           */
 
 enum cluster_guest_state {
-    CLUSTER_GUEST_FETCHING, /* its module is read and checked */
+    CLUSTER_GUEST_FETCHING, /* its module is read and checked, or comes from another node */
     CLUSTER_GUEST_STARTING, /* its supervisor starts it, or will do so */
     CLUSTER_GUEST_NOTING,   /* it is up, and is being written to the file of guests */
     CLUSTER_GUEST_READY,
@@ -40,7 +41,7 @@ struct cluster_guest {
     uint32_t index; /* its number in the pool, from 0 */
     uint32_t users; /* containers */
     uint32_t state;
-    bool busy;                     /* the disk has a request of it */
+    bool busy;                     /* a request of it is open */
     struct rapahub_child_id child; /* 0: none yet */
     uint64_t incarnation;
     struct rapahub_guest_id life;
@@ -60,6 +61,7 @@ struct cluster_guests_hooks {
 struct cluster_guests_parts { /* all live longer */
     struct rapahub_host *host;
     struct cluster_store_thread *disk;
+    struct cluster_blob_fetches *modules;
     const struct cluster_pool_records *pools;
     uint32_t guests_max;
     const struct cluster_guests_hooks *hooks;

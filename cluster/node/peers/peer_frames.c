@@ -152,6 +152,9 @@ static int take(void *user, const struct cluster_frame *frame, const struct clus
         return hand_up(link, CLUSTER_PEER_CALLS, frame, body);
     case CLUSTER_FRAME_STEP_DONE:
         return hand_up(link, CLUSTER_PEER_STEPS, frame, body);
+    case CLUSTER_FRAME_BLOB_ASK:
+    case CLUSTER_FRAME_BLOB_PART:
+        return hand_up(link, CLUSTER_PEER_BLOBS, frame, body);
     default:
         return refuse_frame(frame, "came from a node");
     }

@@ -34,6 +34,7 @@ enum cluster_peer_user {
     CLUSTER_PEER_STORE, /* STORE_*: the seat of the metastore, or who asks it */
     CLUSTER_PEER_CALLS, /* CALL, RESULT, NACK, CANCEL */
     CLUSTER_PEER_STEPS, /* STEP_DONE: the node that leads, or who reports to it */
+    CLUSTER_PEER_BLOBS, /* BLOB_ASK, BLOB_PART: who has the file of a module, or lacks it */
     CLUSTER_PEER_USERS
 };
 

@@ -5,6 +5,7 @@
 #define POOL (UINT64_C(256) << 32)
 
 #define CLIENT (UINT64_C(1) << 63 | 5)
+#define DIGEST TEXT("0123456789abcdef0123456789abcdef")
 #define TEXT(text)               \
     {                            \
         (text), sizeof(text) - 1 \
@@ -67,6 +68,14 @@ static const struct cluster_body hello = {.hello = {.protocol_least = 1,
                                                        .step = CLUSTER_STEP_FAILED,
                                                        .status = RAPAHUB_EDIED,
                                                        .text = TEXT("its guest died")}},
+                                 ask = {.blob_ask = {DIGEST, 1}},
+                                 part = {.blob_part = {.digest = DIGEST,
+                                                       .offset = CLUSTER_BODY_PIECE_MAX,
+                                                       .size = CLUSTER_BODY_PIECE_MAX + 3,
+                                                       .part = TEXT("end")}},
+                                 no_part = {.blob_part = {.digest = DIGEST,
+                                                          .status = RAPAHUB_ENOENT,
+                                                          .text = TEXT("there is none")}},
                                  join = {.join = {.uuid = TEXT("0123456789abcdef"),
                                                   .token = TEXT("rh1.0123456789abcdef.0"),
                                                   .name = TEXT("west"),
@@ -93,7 +102,9 @@ static const struct {
     {CLUSTER_FRAME_SHARED, &shared},       {CLUSTER_FRAME_SHARED, &unshared},
     {CLUSTER_FRAME_STORE_REQUEST, &piece}, {CLUSTER_FRAME_STORE_REPLY, &piece},
     {CLUSTER_FRAME_STORE_EVENT, &piece},   {CLUSTER_FRAME_JOIN, &join},
-    {CLUSTER_FRAME_JOIN_OK, &joined},      {CLUSTER_FRAME_STEP_DONE, &step},
+    {CLUSTER_FRAME_BLOB_ASK, &ask},        {CLUSTER_FRAME_BLOB_PART, &part},
+    {CLUSTER_FRAME_BLOB_PART, &no_part},   {CLUSTER_FRAME_JOIN_OK, &joined},
+    {CLUSTER_FRAME_STEP_DONE, &step},
 };
 #define BODIES (sizeof bodies / sizeof *bodies)
 
@@ -114,6 +125,33 @@ static int put(uint8_t type, const struct cluster_body *body)
 
     hub_writer_count(&writer);
     return cluster_body_put(&writer, type, body);
+}
+
+/* r[verify cluster.blobs.body] */
+static void a_part_of_no_module_is_refused(void **state)
+{
+#define PART(...)                                     \
+    {                                                 \
+        .blob_part = {.digest = DIGEST, __VA_ARGS__ } \
+    }
+    static const struct cluster_body asks[] = {{.blob_ask = {TEXT("short"), 0}},
+                                               {.blob_ask = {DIGEST, CLUSTER_BODY_BLOB_MAX}}};
+    static const struct cluster_body parts[] = {
+        {.blob_part = {.size = 3, .part = TEXT("end")}},
+        PART(.size = 4, .part = TEXT("end")),
+        PART(.size = 2, .part = TEXT("end")),
+        PART(.offset = 3, .size = 3),
+        PART(.size = CLUSTER_BODY_BLOB_MAX + 1, .part = TEXT("end")),
+        PART(.size = 3, .part = TEXT("end"), .status = 1),
+        PART(.size = 3, .part = TEXT("end"), .text = TEXT("why")),
+        PART(.size = 3, .part = TEXT("end"), .status = -1)};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof asks / sizeof *asks; i++)
+        assert_int_equal(put(CLUSTER_FRAME_BLOB_ASK, &asks[i]), RAPAHUB_EINVAL);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        assert_int_equal(put(CLUSTER_FRAME_BLOB_PART, &parts[i]), RAPAHUB_EINVAL);
+#undef PART
 }
 
 /* r[verify cluster.client.shared] */
@@ -435,6 +473,7 @@ static void an_answer_that_no_node_gives_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_part_of_no_module_is_refused),
         cmocka_unit_test(a_segment_that_can_be_none_is_refused),
         cmocka_unit_test(a_step_that_can_be_none_is_refused),
         cmocka_unit_test(a_piece_is_full_unless_it_is_the_last),
