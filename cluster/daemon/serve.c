@@ -151,6 +151,7 @@ static int open_node(struct serving *serving)
                                                  .run = settings->run,
                                                  .group = settings->group,
                                                  .listen = settings->listen,
+                                                 .detection = settings->detection,
                                                  .guests_max = settings->guests,
                                                  .metastore = settings->metastore,
                                                  .metastore_tls = settings->metastore_tls,

@@ -36,6 +36,8 @@ const struct daemon_settings_key daemon_settings_keys[DAEMON_SETTINGS_KEYS + 1] 
         .second = AT(members)),
     KEY("listen", ADDRESSES, listen, "HOST:PORT[,...]",
         "where clients with a certificate may come over the network, HOST in numbers or * (none)"),
+    KEY("detection", PROFILE, detection, "PROFILE",
+        "how soon nodes that do not live are found: lan, fast, wan or seed", .fallback = "lan"),
     KEY("stop_timeout", SPAN, stop_timeout_ns, "DUR",
         "the longest an end in order may take; then all is ended at once", .fallback = "60s"),
     KEY("metastore.url", METASTORE, metastore, "URL",
@@ -75,6 +77,7 @@ static const char *const examples[] = {
     [DAEMON_SETTINGS_GROUP_ROLE] = "GROUP, GROUP:viewer, GROUP:operator or GROUP:admin",
     [DAEMON_SETTINGS_ADDRESSES] = "HOST:PORT, as 192.0.2.7:9413 or *:9413, or several with commas",
     [DAEMON_SETTINGS_METASTORE] = "etcd://HOST:PORT,HOST:PORT/PREFIX, or etcds:// for TLS",
+    [DAEMON_SETTINGS_PROFILE] = "lan, fast, wan or seed",
     [DAEMON_SETTINGS_SPAN] = "a duration, as 30s",
     [DAEMON_SETTINGS_LONG_SPAN] = "a duration from 1s to 720h",
     [DAEMON_SETTINGS_BUDGET] = "a budget, as 5/60s",
@@ -114,6 +117,16 @@ static bool parse_addresses(const char *text)
     if (r < 0)
         rapahub_clear_error();
     return r == 0;
+}
+
+static bool parse_profile(const char *text)
+{
+    static const char *const profiles[] = {"lan", "fast", "wan", "seed"};
+
+    for (unsigned i = 0; i < sizeof profiles / sizeof *profiles; i++)
+        if (strcmp(text, profiles[i]) == 0)
+            return true;
+    return false;
 }
 
 static bool parse_group(const char *text, struct daemon_settings_group *out)
@@ -190,7 +203,7 @@ static bool parse(const struct daemon_settings_key *key, const char *text,
                   struct daemon_settings *settings)
 {
     char *to = (char *)settings + key->offset, *second = (char *)settings + key->second;
-    bool is_text = key->type <= DAEMON_SETTINGS_METASTORE;
+    bool is_text = key->type <= DAEMON_SETTINGS_PROFILE;
 
     if (key->type == DAEMON_SETTINGS_LEVEL)
         return parse_level(text, (void *)to);
@@ -200,6 +213,7 @@ static bool parse(const struct daemon_settings_key *key, const char *text,
         (key->type == DAEMON_SETTINGS_NAME && !parse_name(text)) ||
         (key->type == DAEMON_SETTINGS_ADDRESSES && !parse_addresses(text)) ||
         (key->type == DAEMON_SETTINGS_METASTORE && cluster_store_kinds_check(text) < 0) ||
+        (key->type == DAEMON_SETTINGS_PROFILE && !parse_profile(text)) ||
         (key->type == DAEMON_SETTINGS_GROUP_ROLE && !parse_group(text, (void *)second)))
         return false;
     memcpy(to, &text, sizeof text);

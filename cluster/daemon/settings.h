@@ -11,7 +11,7 @@
 #include <rapahub/control.h>
 #include <rapahub/log.h>
 
-#define DAEMON_SETTINGS_KEYS  21 /* rows of the table */
+#define DAEMON_SETTINGS_KEYS  22 /* rows of the table */
 #define DAEMON_SETTINGS_WORD  32 /* bytes of a key or option, with its end */
 #define DAEMON_SETTINGS_GROUP 64 /* bytes of a group's name, with its end */
 
@@ -21,6 +21,7 @@ enum daemon_settings_type {
     DAEMON_SETTINGS_GROUP_ROLE, /* const char *, "GROUP[:ROLE]"; its parts are at `second` */
     DAEMON_SETTINGS_ADDRESSES,  /* const char *, "HOST:PORT" with commas */
     DAEMON_SETTINGS_METASTORE,  /* const char *, the URL of one that is not in the folder */
+    DAEMON_SETTINGS_PROFILE,    /* const char *, of struct rapahub_node_options */
     DAEMON_SETTINGS_SPAN,       /* uint64_t, not 0 */
     DAEMON_SETTINGS_LONG_SPAN,  /* uint64_t, from a second to `max` hours */
     DAEMON_SETTINGS_BUDGET,     /* uint32_t; the period, a uint64_t, is at `second` */
@@ -49,7 +50,7 @@ struct daemon_settings_group {
 /* Numbers that are 0 stand for the defaults of struct rapahub_host_options. */
 struct daemon_settings {
     char *given[DAEMON_SETTINGS_KEYS]; /* each as it was written; NULL: not given */
-    const char *data, *run, *name, *group, *listen, *cgroup; /* NULL: none */
+    const char *data, *run, *name, *group, *listen, *detection, *cgroup; /* NULL: none */
     const char *metastore, *metastore_tls;
     struct daemon_settings_group members;
     enum rapahub_log_level level;

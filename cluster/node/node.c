@@ -195,6 +195,7 @@ static int make_services(struct rapahub_node *node)
                   .leader = leader_of(node),
                   .metastore = node->boot.folder.place.url,
                   .identity = runner->identity,
+                  .detector = runner->detector,
                   .peers = runner->peers},
         .identity = runner->identity};
 
@@ -313,6 +314,8 @@ static int make(struct rapahub_node *node, const struct rapahub_node_options *op
     if (status == 0)
         status = make_identity(node);
     if (status == 0)
+        status = cluster_node_peering_detect(&node->runner, options);
+    if (status == 0)
         status = make_services(node);
     if (status == 0)
         status = make_router(node);
@@ -410,6 +413,7 @@ int rapahub_node_stop(struct rapahub_node *node, rapahub_on_done *on_done, void 
     node->user = user;
     node->drained_ns = hub_clock_after(DRAIN_NS);
     node->runner.until_ns = node->drained_ns;
+    cluster_detector_leave(node->runner.detector);
     cluster_router_drain(node->runner.router);
     return cluster_event_queue_add(node->runner.events, &stops);
 }
@@ -459,6 +463,7 @@ static void end_work(struct rapahub_node *node)
         rapahub_clear_error(); /* its next life ends it */
     if (node->booted)
         cluster_boot_close(&node->boot);
+    cluster_detector_release(&runner->detector);
     cluster_peer_links_release(&runner->peers);
 }
 

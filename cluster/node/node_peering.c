@@ -4,6 +4,7 @@
 #include <rapahub/error.h>
 #include <rapahub/log.h>
 
+#include "cluster/node/boot/boot_node.h"
 #include "cluster/node/peers/peer_mesh.h"
 
 #define REPORT_MAX 512 /* bytes; its text has at most CLUSTER_BODY_STEP_TEXT_MAX */
@@ -123,6 +124,29 @@ int cluster_node_peering_begin(struct cluster_runner *runner)
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_BLOBS, &cluster_blob_fetches_hooks,
                                 runner->modules);
     return 0;
+}
+
+/* Where it listens at no address that others know, it watches nobody, and nobody watches it. */
+int cluster_node_peering_detect(struct cluster_runner *runner,
+                                const struct rapahub_node_options *options)
+{
+    const struct cluster_data_folder *folder = &runner->boot->folder;
+    const struct cluster_detector_options how = {.cluster = folder->store.uuid,
+                                                 .node = folder->node,
+                                                 .boot = folder->boot,
+                                                 .session = runner->boot->session,
+                                                 .leads = runner->lead == 0,
+                                                 .profile = options->detection,
+                                                 .address =
+                                                     cluster_boot_node_address(options->listen),
+                                                 .links = runner->peers};
+
+    if (options->listen && how.address.size == 0)
+        rapahub_log(RAPAHUB_LOG_WARN, "detection",
+                    "%s: no other node finds out whether this one lives: `listen` names no address "
+                    "of one machine with its port",
+                    options->listen);
+    return cluster_detector_create(&how, &runner->detector);
 }
 
 void cluster_node_peering_end(struct cluster_runner *runner)

@@ -5,6 +5,8 @@
 #ifndef CLUSTER_NODE_NODE_PEERING_H
 #define CLUSTER_NODE_NODE_PEERING_H
 
+#include <rapahub/node.h>
+
 #include "cluster/node/runner.h"
 
 /* Makes the peering of a node whose links, events and buffers are there. From the first step of
@@ -13,6 +15,11 @@ int cluster_node_peering_begin(struct cluster_runner *runner);
 
 /* Takes what the metastore has of a node, by event NODE: links to it are kept, or end. */
 void cluster_node_peering_know(struct cluster_runner *runner, const struct cluster_event *event);
+
+/* Makes the detector of a node that has its session, with the options of the node. Failures as
+ * cluster_detector_create. */
+int cluster_node_peering_detect(struct cluster_runner *runner,
+                                const struct rapahub_node_options *options);
 
 /* Carries out effect REPORT; without a link it is dropped. */
 void cluster_node_peering_report(struct cluster_runner *runner,

@@ -32,6 +32,7 @@ enum fd {
     FD_SERVICES,
     FD_CLIENTS,
     FD_PEERS,
+    FD_DETECTOR,
     FD_TIMER,
     FDS
 };
@@ -80,10 +81,12 @@ static int start(struct cluster_runner *runner)
                                           .node = runner->lead,
                                           .boot = runner->boot->folder.boot,
                                           .generation = runner->boot->generation};
+    int status;
 
     runner->started = true;
     cluster_peer_links_set_session(runner->peers, runner->boot->session);
-    return cluster_event_queue_add(runner->events, &started);
+    status = cluster_detector_begin(runner->detector);
+    return status == 0 ? cluster_event_queue_add(runner->events, &started) : status;
 }
 
 /* Tells the core, and returns what it says; its effects are carried out either way. */
@@ -111,7 +114,10 @@ static int tell(struct cluster_runner *runner, const struct cluster_event *from)
         cluster_router_down(runner->router, event.pool, event.container);
     if (event.kind == CLUSTER_EVENT_NODE && event.status == 0)
         cluster_node_peering_know(runner, &event);
-    (void)step(runner, &event);
+    if (event.kind == CLUSTER_EVENT_NODE)
+        cluster_detector_node(runner->detector, event.node, event.session, event.node_record);
+    if (event.kind != CLUSTER_EVENT_NODE || runner->lead == 0) /* only one that leads places */
+        (void)step(runner, &event);
     if (event.kind == CLUSTER_EVENT_POOL && !event.record)
         cluster_pool_records_remove(runner->pools, event.pool);
     return event.kind == CLUSTER_EVENT_READ && event.status == 0 && !runner->started ? start(runner)
@@ -177,41 +183,17 @@ static int tell_now(void *user, const struct cluster_event *from)
 
 const struct cluster_container_rows_hooks cluster_runner_hooks = {tell_now};
 
-/* ---- a snapshot of the map ---- */
-
-static void on_snapshot(void *user, struct cluster_disk_result *result)
-{
-    (void)user;
-    if (result->status < 0)
-        rapahub_log(RAPAHUB_LOG_WARN, "node", "no snapshot of the map: %s", result->text);
-}
-
-static void write_snapshot(struct cluster_runner *runner)
-{
-    const struct cluster_dispatch *parts = cluster_core_parts(runner->core);
-    uint32_t count = cluster_address_map_count(parts->map), place = 0, at = 0;
-    struct cluster_delta_change *entries = calloc(count > 0 ? count : 1, sizeof *entries);
-    const struct cluster_address *address;
-
-    runner->watch.wants_snapshot = false;
-    if (!entries)
-        return;
-    while (at < count && (address = cluster_address_map_after(parts->map, &place)))
-        entries[at++] = (struct cluster_delta_change){
-            .pool = address->pool, .container = address->container, .entry = address->entry};
-    if (cluster_store_thread_snapshot(
-            runner->disk, &(struct cluster_disk_entries){parts->catch_up.revision, entries, at},
-            on_snapshot, NULL) < 0) {
-        rapahub_clear_error(); /* it is asked for again with the next delta */
-        free(entries);
-    }
-}
-
 /* ---- turns ---- */
 
 static uint64_t least(uint64_t one, uint64_t other)
 {
     return one < other ? one : other;
+}
+
+static uint64_t step_detector(struct cluster_runner *runner, uint64_t now_ns, bool readable)
+{
+    return cluster_detector_step(runner->detector, now_ns,
+                                 cluster_core_parts(runner->core)->catch_up.revision, readable);
 }
 
 /* Says which of the descriptors are readable, a bit for each. */
@@ -257,6 +239,7 @@ static int step_parts(struct cluster_runner *runner, uint32_t readable, uint64_t
         status = cluster_client_router_dispatch(runner->clients);
     *next_ns = least(runner->store_ns, marker_ns);
     *next_ns = least(*next_ns, step_seat(runner, readable, now_ns));
+    *next_ns = least(*next_ns, step_detector(runner, now_ns, has(readable, FD_DETECTOR)));
     *next_ns = least(*next_ns, cluster_router_step(runner->router, now_ns));
     *next_ns = least(*next_ns,
                      cluster_container_steps_step(runner->steps, now_ns, has(readable, FD_STEPS)));
@@ -298,6 +281,7 @@ static uint64_t step_begun(struct cluster_runner *runner)
                              cluster_router_step(runner->router, now_ns));
 
     next_ns = least(next_ns, cluster_blob_fetches_step(runner->modules, now_ns));
+    next_ns = least(next_ns, step_detector(runner, now_ns, false));
     return least(next_ns, cluster_services_step(runner->services, now_ns, false));
 }
 
@@ -311,6 +295,7 @@ static void follow_identity(struct cluster_runner *runner)
     runner->identity_changes = changes;
     cluster_client_router_look_at_certificates(runner->clients);
     cluster_peer_links_look_at_certificates(runner->peers);
+    cluster_detector_renew_key(runner->detector);
 }
 
 static int take_turn(struct cluster_runner *runner, uint32_t readable)
@@ -327,7 +312,7 @@ static int take_turn(struct cluster_runner *runner, uint32_t readable)
     if (runner->failure < 0 || runner->watch.lost)
         return rapahub_fail(RAPAHUB_EIO, "", "the node does not follow its metastore any more");
     if (runner->watch.wants_snapshot)
-        write_snapshot(runner);
+        cluster_runner_effects_snapshot(runner);
     return set_alarm(runner, next_ns);
 }
 
@@ -350,6 +335,7 @@ static int gather(const struct cluster_runner *runner)
                           [FD_SERVICES] = cluster_services_fd(runner->services),
                           [FD_CLIENTS] = cluster_client_router_fd(runner->clients),
                           [FD_PEERS] = runner->seat ? cluster_peer_links_fd(runner->peers) : -1,
+                          [FD_DETECTOR] = cluster_detector_fd(runner->detector),
                           [FD_TIMER] = runner->timer};
 
     for (uint32_t i = 0; i < FDS; i++) {

@@ -14,6 +14,7 @@
 #include "cluster/node/calls/peering.h"
 #include "cluster/node/calls/router.h"
 #include "cluster/node/client_router.h"
+#include "cluster/node/detection/detector.h"
 #include "cluster/node/disk/store_thread.h"
 #include "cluster/node/guests/container_steps.h"
 #include "cluster/node/map/map_nodes.h"
@@ -39,6 +40,7 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     uint64_t identity_changes; /* that the clients know of */
     struct cluster_client_router *clients;
     struct cluster_peer_links *peers;
+    struct cluster_detector *detector;
     struct cluster_seat_service
         *seat;     /* NULL: the metastore is another node's, and drives `peers` */
     uint32_t lead; /* the node that leads; 0: this one */

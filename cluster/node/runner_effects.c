@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include <rapahub/error.h>
+#include <rapahub/log.h>
 
+#include "cluster/core/dispatch.h"
 #include "cluster/node/node_peering.h"
 #include "cluster/node/runner.h"
 #include "hub/base/check.h"
@@ -139,5 +141,35 @@ void cluster_runner_effects_carry_out(struct cluster_runner *runner)
 
         CHECK(effect->kind < CLUSTER_EFFECT_KINDS && carry_out[effect->kind]);
         carry_out[effect->kind](runner, effect);
+    }
+}
+
+/* ---- a snapshot of the map ---- */
+
+static void on_snapshot(void *user, struct cluster_disk_result *result)
+{
+    (void)user;
+    if (result->status < 0)
+        rapahub_log(RAPAHUB_LOG_WARN, "node", "no snapshot of the map: %s", result->text);
+}
+
+void cluster_runner_effects_snapshot(struct cluster_runner *runner)
+{
+    const struct cluster_dispatch *parts = cluster_core_parts(runner->core);
+    uint32_t count = cluster_address_map_count(parts->map), place = 0, at = 0;
+    struct cluster_delta_change *entries = calloc(count > 0 ? count : 1, sizeof *entries);
+    const struct cluster_address *address;
+
+    runner->watch.wants_snapshot = false;
+    if (!entries)
+        return;
+    while (at < count && (address = cluster_address_map_after(parts->map, &place)))
+        entries[at++] = (struct cluster_delta_change){
+            .pool = address->pool, .container = address->container, .entry = address->entry};
+    if (cluster_store_thread_snapshot(
+            runner->disk, &(struct cluster_disk_entries){parts->catch_up.revision, entries, at},
+            on_snapshot, NULL) < 0) {
+        rapahub_clear_error(); /* it is asked for again with the next delta */
+        free(entries);
     }
 }

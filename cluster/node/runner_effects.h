@@ -11,4 +11,7 @@ struct cluster_runner;
  * event. */
 void cluster_runner_effects_carry_out(struct cluster_runner *runner);
 
+/* Has a snapshot of the map written, which the watch of the metastore wants. */
+void cluster_runner_effects_snapshot(struct cluster_runner *runner);
+
 #endif

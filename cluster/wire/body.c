@@ -89,6 +89,17 @@ RAPAHUB_RECORD(cluster_body_blob_part, RAPAHUB_MEMBER(cluster_body_blob_part, di
                RAPAHUB_MEMBER(cluster_body_blob_part, text, string),
                RAPAHUB_MEMBER(cluster_body_blob_part, part, bytes));
 
+RAPAHUB_RECORD(cluster_update, RAPAHUB_MEMBER(cluster_update, id, u32),
+               RAPAHUB_MEMBER(cluster_update, session, u64),
+               RAPAHUB_MEMBER(cluster_update, refutations, u32),
+               RAPAHUB_MEMBER(cluster_update, from, u32),
+               RAPAHUB_MEMBER(cluster_update, state, u8));
+RAPAHUB_RECORD(cluster_body_push_pull, RAPAHUB_MEMBER(cluster_body_push_pull, answer, bool));
+RAPAHUB_RECORD(cluster_body_link_probe, RAPAHUB_MEMBER(cluster_body_link_probe, answer, bool),
+               RAPAHUB_MEMBER(cluster_body_link_probe, sequence, u32));
+RAPAHUB_RECORD(cluster_body_datagram_key, RAPAHUB_MEMBER(cluster_body_datagram_key, number, u8),
+               RAPAHUB_MEMBER(cluster_body_datagram_key, key, bytes));
+
 static bool is_lineage_or_none(uint64_t lineage)
 {
     return lineage == 0 || cluster_ids_is_lineage(lineage);
@@ -316,6 +327,20 @@ static const char *why_not_blob_part(const void *value)
                : "it has another size than a part has";
 }
 
+/* r[impl cluster.detect.body] */
+static const char *why_not_update(const void *value)
+{
+    return cluster_datagram_update_is_sound(value) ? NULL : "an update is not sound";
+}
+
+/* r[impl cluster.detect.body] */
+static const char *why_not_key(const void *value)
+{
+    const struct cluster_body_datagram_key *key = value;
+
+    return key->key.size == CLUSTER_BODY_KEY ? NULL : "a key has 32 bytes";
+}
+
 #define TYPE(tag) &rapahub_type_cluster_body_##tag
 #define MEMBERS(tag)                                                                            \
     {                                                                                           \
@@ -323,6 +348,14 @@ static const char *why_not_blob_part(const void *value)
             TYPE(member), offsetof(struct cluster_body_##tag, members), CLUSTER_CONTAINERS_MAX, \
                 why_not_member                                                                  \
         }                                                                                       \
+    }
+
+#define UPDATES                                                                             \
+    {                                                                                       \
+        {                                                                                   \
+            &rapahub_type_cluster_update, offsetof(struct cluster_body_push_pull, updates), \
+                CLUSTER_BODY_UPDATES_MAX, why_not_update                                    \
+        }                                                                                   \
     }
 
 static const struct cluster_format hello = {"a HELLO", TYPE(hello), {{0}}, why_not_hello},
@@ -344,7 +377,10 @@ static const struct cluster_format hello = {"a HELLO", TYPE(hello), {{0}}, why_n
                                            {{0}},
                                            why_not_blob_part},
                                    join = {"a JOIN", TYPE(join), {{0}}, why_not_join},
-                                   joined = {"a JOIN_OK", TYPE(join_ok), {{0}}, why_not_join_ok};
+                                   joined = {"a JOIN_OK", TYPE(join_ok), {{0}}, why_not_join_ok},
+                                   push_pull = {"a PUSH_PULL", TYPE(push_pull), UPDATES, NULL},
+                                   probe = {"a LINK_PROBE", TYPE(link_probe), {{0}}, NULL},
+                                   key = {"a DATAGRAM_KEY", TYPE(datagram_key), {{0}}, why_not_key};
 
 /* The format of each type; NULL: it has no body. */
 static const struct {
@@ -364,6 +400,9 @@ static const struct {
     {CLUSTER_FRAME_STEP_DONE, &stepped}, {CLUSTER_FRAME_JOIN, &join},
     {CLUSTER_FRAME_JOIN_OK, &joined},    {CLUSTER_FRAME_STORE_REQUEST, &piece},
     {CLUSTER_FRAME_STORE_REPLY, &piece}, {CLUSTER_FRAME_STORE_EVENT, &piece},
+    {CLUSTER_FRAME_PUSH_PULL, &push_pull},
+    {CLUSTER_FRAME_LINK_PROBE, &probe},
+    {CLUSTER_FRAME_DATAGRAM_KEY, &key},
 };
 #define FORMATS (sizeof formats / sizeof *formats)
 
@@ -406,4 +445,9 @@ int cluster_body_read(uint8_t type, struct rapahub_bytes from, struct cluster_bo
 bool cluster_body_next_member(struct cluster_list *list, struct cluster_body_member *out)
 {
     return cluster_format_next(list, TYPE(member), out);
+}
+
+bool cluster_body_next_update(struct cluster_list *list, struct cluster_update *out)
+{
+    return cluster_format_next(list, &rapahub_type_cluster_update, out);
 }

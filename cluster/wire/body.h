@@ -10,6 +10,7 @@
 
 #include <rapahub/value.h>
 
+#include "cluster/wire/datagram.h"
 #include "cluster/wire/format.h"
 #include "cluster/wire/frame.h"
 
@@ -24,6 +25,8 @@
 #define CLUSTER_BODY_PEM_MAX     4096 /* bytes of a request, or of a certificate */
 #define CLUSTER_BODY_ANCHORS_MAX (2 * CLUSTER_BODY_PEM_MAX)
 #define CLUSTER_BODY_ADDRESS_MAX 320
+#define CLUSTER_BODY_UPDATES_MAX 1024
+#define CLUSTER_BODY_KEY         32
 
 enum cluster_body_role { CLUSTER_ROLE_NODE = 1, CLUSTER_ROLE_CLIENT };
 
@@ -224,6 +227,24 @@ struct cluster_body_join_ok {
     struct rapahub_string seat; /* HOST:PORT of the seat of the metastore; none: where it asked */
 };
 
+/* PUSH_PULL: all that a node knows of who lives. The other side tells the same in an answer. */
+struct cluster_body_push_pull {
+    bool answer;
+    struct cluster_list updates; /* struct cluster_update, at most CLUSTER_BODY_UPDATES_MAX */
+};
+
+/* LINK_PROBE: whether a node lives, asked over its link; and that it does. */
+struct cluster_body_link_probe {
+    bool answer;
+    uint32_t sequence; /* the asker's number of its probe, also in the answer */
+};
+
+/* DATAGRAM_KEY: what datagrams between the nodes of the cluster are sealed with from now on. */
+struct cluster_body_datagram_key {
+    uint8_t number;
+    struct rapahub_bytes key; /* a secret, CLUSTER_BODY_KEY bytes */
+};
+
 struct cluster_body {
     union {
         struct cluster_body_hello hello; /* HELLO, HELLO_OK */
@@ -244,6 +265,9 @@ struct cluster_body {
         struct cluster_body_blob_part blob_part;
         struct cluster_body_join join;
         struct cluster_body_join_ok join_ok;
+        struct cluster_body_push_pull push_pull;
+        struct cluster_body_link_probe link_probe;
+        struct cluster_body_datagram_key datagram_key;
     };
 };
 
@@ -256,5 +280,6 @@ int cluster_body_put(struct hub_writer *writer, uint8_t type, const struct clust
 int cluster_body_read(uint8_t type, struct rapahub_bytes from, struct cluster_body *out);
 
 bool cluster_body_next_member(struct cluster_list *list, struct cluster_body_member *out);
+bool cluster_body_next_update(struct cluster_list *list, struct cluster_update *out);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/wire/datagram.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include <rapahub/error.h>
@@ -74,6 +73,13 @@ size_t cluster_datagram_write(const struct cluster_datagram *datagram,
     return CLUSTER_DATAGRAM_HEAD + (size_t)datagram->updates_count * CLUSTER_DATAGRAM_UPDATE;
 }
 
+bool cluster_datagram_update_is_sound(const struct cluster_update *update)
+{
+    return update->id != 0 && update->from != 0 && cluster_ids_is_revision(update->session) &&
+           update->refutations < UINT32_MAX && update->state >= CLUSTER_DATAGRAM_ALIVE &&
+           update->state < CLUSTER_DATAGRAM_STATES;
+}
+
 static int read_update(const uint8_t *from, struct cluster_update *out)
 {
     TAKE(out->id, from, 0);
@@ -81,11 +87,7 @@ static int read_update(const uint8_t *from, struct cluster_update *out)
     TAKE(out->refutations, from, 12);
     TAKE(out->from, from, 16);
     out->state = from[20];
-    return out->id != 0 && out->from != 0 && cluster_ids_is_revision(out->session) &&
-                   out->refutations < UINT32_MAX && out->state >= CLUSTER_DATAGRAM_ALIVE &&
-                   out->state < CLUSTER_DATAGRAM_STATES
-               ? 0
-               : RAPAHUB_EPROTOCOL;
+    return cluster_datagram_update_is_sound(out) ? 0 : RAPAHUB_EPROTOCOL;
 }
 
 static bool head_is_sound(const struct cluster_datagram *datagram, uint8_t zero, size_t size)

@@ -5,6 +5,7 @@
 #ifndef CLUSTER_WIRE_DATAGRAM_H
 #define CLUSTER_WIRE_DATAGRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -76,6 +77,9 @@ void cluster_datagram_write_clear(const struct cluster_datagram_clear *clear,
  * RAPAHUB_EPROTOCOL: it is none. */
 int cluster_datagram_read_clear(const uint8_t *from, size_t size,
                                 struct cluster_datagram_clear *out);
+
+/* Says whether an update that another node wrote can be news of a member. */
+bool cluster_datagram_update_is_sound(const struct cluster_update *update);
 
 /* Writes a payload and returns its bytes. */
 size_t cluster_datagram_write(const struct cluster_datagram *datagram,

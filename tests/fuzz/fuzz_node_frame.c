@@ -21,6 +21,16 @@ static void walk(struct cluster_list list)
     FUZZ_HOLDS(count == all && list.encoded.size == 0);
 }
 
+static void walk_updates(struct cluster_list list)
+{
+    uint32_t count = 0, all = list.count;
+    struct cluster_update update;
+
+    for (; cluster_body_next_update(&list, &update); count++)
+        FUZZ_HOLDS(cluster_datagram_update_is_sound(&update));
+    FUZZ_HOLDS(count == all && list.encoded.size == 0);
+}
+
 static size_t write_body(uint8_t type, const struct cluster_body *body, uint8_t **out)
 {
     struct hub_writer writer;
@@ -46,6 +56,8 @@ static void check_body(uint8_t type, const uint8_t *data, size_t size)
         walk(body.call.members);
     if (type == CLUSTER_FRAME_RESOLVED)
         walk(body.resolved.members);
+    if (type == CLUSTER_FRAME_PUSH_PULL)
+        walk_updates(body.push_pull.updates);
     length = write_body(type, &body, &first);
     FUZZ_HOLDS(cluster_body_read(type, (struct rapahub_bytes){first, length}, &again) == 0);
     FUZZ_HOLDS(write_body(type, &again, &second) == length);

@@ -383,9 +383,11 @@ void cluster_swim_merge(struct cluster_swim *swim, uint64_t now_ns,
     see_to_gossip(swim, own_ns);
 }
 
+/* The owner may end before the next news is due. */
 void cluster_swim_leave(struct cluster_swim *swim)
 {
     cluster_verdicts_leave(&swim->verdicts);
+    send_news(swim);
 }
 
 void cluster_swim_set_revision(struct cluster_swim *swim, uint64_t revision)
@@ -398,6 +400,15 @@ uint32_t cluster_swim_state(const struct cluster_swim *swim, uint32_t node)
     const struct cluster_member *member = cluster_members_find(&swim->verdicts.members, node);
 
     return member ? member->state : 0;
+}
+
+struct cluster_swim_incarnation cluster_swim_incarnation(const struct cluster_swim *swim,
+                                                         uint32_t node)
+{
+    const struct cluster_member *member = cluster_members_find(&swim->verdicts.members, node);
+
+    return member ? (struct cluster_swim_incarnation){member->session, member->refutations}
+                  : (struct cluster_swim_incarnation){0, 0};
 }
 
 struct cluster_swim_figures cluster_swim_figures(const struct cluster_swim *swim)

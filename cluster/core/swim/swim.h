@@ -48,6 +48,11 @@ struct cluster_swim_output {
     size_t size;
 };
 
+struct cluster_swim_incarnation {
+    uint64_t session;
+    uint32_t refutations;
+};
+
 struct cluster_swim_figures {
     uint32_t members, news; /* that are known; that wait to be told */
     uint8_t health;         /* this node's, 0 to 8 */
@@ -91,7 +96,8 @@ bool cluster_swim_tell(const struct cluster_swim *swim, uint32_t *place,
 void cluster_swim_merge(struct cluster_swim *swim, uint64_t now_ns,
                         const struct cluster_update *update);
 
-/* This node leaves in order; it goes on telling it until it is released. */
+/* This node leaves in order. Datagrams of it are there to be taken at once, and it goes on telling
+ * it until it is released. */
 void cluster_swim_leave(struct cluster_swim *swim);
 
 /* The revision of this node's map, which datagrams carry. */
@@ -99,6 +105,11 @@ void cluster_swim_set_revision(struct cluster_swim *swim, uint64_t revision);
 
 /* Returns the state of a member, enum cluster_member_state, or 0. */
 uint32_t cluster_swim_state(const struct cluster_swim *swim, uint32_t node);
+
+/* Returns what tells the lives of a member, and its words in one of them, from each other; all 0:
+ * it is not known. */
+struct cluster_swim_incarnation cluster_swim_incarnation(const struct cluster_swim *swim,
+                                                         uint32_t node);
 struct cluster_swim_figures cluster_swim_figures(const struct cluster_swim *swim);
 
 #endif

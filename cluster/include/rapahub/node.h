@@ -59,7 +59,11 @@ struct rapahub_node_options {
     const char *metastore;
     /* The folder with ca.pem, client.pem and client.key for etcds. `etcd` of the data folder. */
     const char *metastore_tls;
-    uint64_t reserved[4];
+    /* How soon this node finds out that another one does not live: "lan", "fast", "wan" or "seed".
+     * It does where `listen` names an address; what it finds is shown, and moves no container.
+     * "lan". */
+    const char *detection;
+    uint64_t reserved[3];
 };
 
 /* Opens the data folder, ends what an earlier life of the node has left, and begins to serve: pools

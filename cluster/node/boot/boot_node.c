@@ -48,6 +48,14 @@ static void note_addresses(struct own *own, const char *listen)
     }
 }
 
+struct rapahub_string cluster_boot_node_address(const char *listen)
+{
+    struct own own = {.state = 0};
+
+    note_addresses(&own, listen);
+    return own.addresses[0];
+}
+
 static bool has_same(const struct own *own, struct cluster_list list)
 {
     struct rapahub_string address;

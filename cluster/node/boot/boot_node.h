@@ -12,4 +12,7 @@
  * it is no node of the cluster any more, or was changed meanwhile. */
 int cluster_boot_node_activate(const struct cluster_boot *boot, const char *listen);
 
+/* Returns the first of such addresses that a record names, within `listen`; of 0 bytes: none. */
+struct rapahub_string cluster_boot_node_address(const char *listen);
+
 #endif

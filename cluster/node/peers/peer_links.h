@@ -35,6 +35,8 @@ enum cluster_peer_user {
     CLUSTER_PEER_CALLS, /* CALL, RESULT, NACK, CANCEL */
     CLUSTER_PEER_STEPS, /* STEP_DONE: the node that leads, or who reports to it */
     CLUSTER_PEER_BLOBS, /* BLOB_ASK, BLOB_PART: who has the file of a module, or lacks it */
+    /* PUSH_PULL, LINK_PROBE, DATAGRAM_KEY: who finds out which nodes live */
+    CLUSTER_PEER_DETECTION,
     CLUSTER_PEER_USERS
 };
 
@@ -109,9 +111,9 @@ uint32_t cluster_peer_links_dialled(const struct cluster_peer_links *self);
 /* Returns the session of a node whose link is up; 0: it is not known, or there is no link. */
 uint64_t cluster_peer_links_session(struct cluster_peer_links *self, uint32_t node);
 
-/* Sends a frame of CALLS or STEPS: copied. Without credit of the other side it waits, in its order.
- * -ENOTCONN: no link to the node is up, or its session is not known. RAPAHUB_EFULL: too much waits;
- * the link ends, which `lost` tells. Others of cluster_connection_put: likewise. */
+/* Sends a frame of CALLS, STEPS or DETECTION: copied. Without credit of the other side it waits, in
+ * its order. -ENOTCONN: no link to the node is up, or its session is not known. RAPAHUB_EFULL: too
+ * much waits; the link ends, which `lost` tells. Others of cluster_connection_put: likewise. */
 int cluster_peer_links_send(struct cluster_peer_links *self, uint32_t node,
                             const struct cluster_frame *header, struct rapahub_bytes body);
 

@@ -126,6 +126,35 @@ static void add_peers(const struct cluster_peer_links *links, struct json_t *obj
     add_broken(&peers->broken, object);
 }
 
+/* r[impl cluster.detect.counted] */
+static void add_detector(const struct cluster_detector *detector, struct json_t *object)
+{
+    const struct cluster_detector_figures figures = cluster_detector_figures(detector);
+    const struct {
+        const char *key;
+        uint64_t count;
+    } counts[] = {{"local_health", figures.swim.health},
+                  {"probes", figures.swim.probes},
+                  {"probes_failed", figures.swim.failed},
+                  {"refutations", figures.swim.refuted},
+                  {"stalls", figures.swim.stalls},
+                  {"datagrams_sent", figures.sent},
+                  {"datagrams_unsent", figures.unsent},
+                  {"datagrams_taken", figures.keys.opened},
+                  {"datagrams_malformed", figures.keys.malformed + figures.swim.malformed},
+                  {"datagrams_of_strangers", figures.strangers},
+                  {"datagrams_unknown_key", figures.keys.unknown_key},
+                  {"datagrams_forged", figures.keys.forged},
+                  {"datagrams_replayed", figures.keys.replayed},
+                  {"datagrams_earlier", figures.keys.earlier + figures.swim.earlier},
+                  {"datagrams_dropped", figures.dropped}};
+
+    cluster_document_text(object, "detection",
+                          rapahub_string_of(figures.profile ? figures.profile : "off"));
+    for (size_t i = 0; figures.profile && i < sizeof counts / sizeof *counts; i++)
+        cluster_document_count(object, counts[i].key, counts[i].count);
+}
+
 /* Before `compacted` the metastore tells no history any more. */
 static void add_revisions(const struct cluster_lists *lists, struct json_t *object)
 {
@@ -155,6 +184,7 @@ char *cluster_lists_status(const struct cluster_lists *lists)
     if (lists->clients)
         add_clients(lists->clients, document.root);
     add_peers(lists->peers, document.root);
+    add_detector(lists->detector, document.root);
     add_identity(lists->identity, document.root);
     return cluster_document_end(&document);
 }

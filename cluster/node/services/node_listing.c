@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/node/services/node_listing.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +12,8 @@
 #include "cluster/node/services/questions.h"
 #include "cluster/wire/record.h"
 
-#define ADDRESS_SIZE 256
+#define ADDRESS_SIZE     256
+#define INCARNATION_SIZE 40
 
 struct row {
     uint32_t number, boot; /* boot 0: it has no session */
@@ -119,6 +122,22 @@ static const char *link_to(const struct cluster_lists *lists, uint32_t node)
     return cluster_peer_links_session(lists->peers, node) != 0 ? "UP" : "DOWN";
 }
 
+/* Without a verdict the node is not watched. r[impl cluster.detect.shown] */
+static void add_verdict(const struct cluster_detector *detector, uint32_t node,
+                        struct json_t *object)
+{
+    struct cluster_detector_verdict verdict;
+    char incarnation[INCARNATION_SIZE];
+
+    if (!cluster_detector_verdict(detector, node, &verdict))
+        return;
+    snprintf(incarnation, sizeof incarnation, "%" PRIu64 ".%" PRIu32, verdict.incarnation.session,
+             verdict.incarnation.refutations);
+    cluster_document_text(object, "verdict", rapahub_string_of(verdict.word));
+    cluster_document_time(object, "since", verdict.since_s);
+    cluster_document_text(object, "incarnation", rapahub_string_of(incarnation));
+}
+
 static char *make_document(const struct listing *listing)
 {
     struct cluster_document document;
@@ -139,15 +158,42 @@ static char *make_document(const struct listing *listing)
         cluster_document_text(
             item, "link",
             rapahub_string_of(link_to(&listing->question->asking->lists, row->number)));
+        add_verdict(listing->question->asking->lists.detector, row->number, item);
     }
     return cluster_document_end(&document);
 }
 
 /* ---- asked and answered ---- */
 
+/* Another node has the metastore, and is away: what this one holds of each node is all that it can
+ * say. Without a detector that is nothing. */
+static char *make_own_document(const struct cluster_detector *detector)
+{
+    uint32_t node = cluster_detector_after(detector, 0);
+    struct cluster_document document;
+    struct json_t *list;
+
+    if (node == 0)
+        return NULL;
+    cluster_document_begin(&document, "rapahub.node.nodes/1");
+    cluster_document_text(document.root, "metastore", rapahub_string_of("away"));
+    list = cluster_document_list(document.root, "nodes");
+    for (; node != 0; node = cluster_detector_after(detector, node)) {
+        struct json_t *item = cluster_document_item(list);
+
+        cluster_document_count(item, "number", node);
+        add_verdict(detector, node, item);
+    }
+    return cluster_document_end(&document);
+}
+
 static void fail(struct listing *listing, int status)
 {
-    if (status == CLUSTER_TXN_OK)
+    char *own = make_own_document(listing->question->asking->lists.detector);
+
+    if (own)
+        cluster_questions_text(listing->question, own);
+    else if (status == CLUSTER_TXN_OK)
         cluster_questions_fail_as_said(listing->question);
     else
         cluster_questions_fail_store(listing->question, status);
@@ -185,16 +231,18 @@ static void on_nodes(void *user, int status, uint64_t rev, const struct cluster_
 int cluster_node_listing_ask(struct cluster_asking *asking, struct cluster_asker *asker)
 {
     struct listing *listing = calloc(1, sizeof *listing);
-    int r;
 
     if (!listing)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a list of nodes");
     listing->question = cluster_questions_new(asking, asker);
-    r = listing->question ? read_all(listing, CLUSTER_KEY_NODE, 0, on_nodes) : RAPAHUB_ENOMEM;
-    if (r == 0)
-        return 0;
-    if (listing->question)
-        cluster_questions_drop(listing->question);
-    free(listing);
-    return r;
+    if (!listing->question) {
+        free(listing);
+        return RAPAHUB_ENOMEM;
+    }
+    if (cluster_detector_leader_is_away(asking->lists.detector)) {
+        rapahub_fail(-ENOTCONN, "", "the node with the metastore is away");
+        fail(listing, CLUSTER_TXN_OK);
+    } else if (read_all(listing, CLUSTER_KEY_NODE, 0, on_nodes) < 0)
+        fail(listing, CLUSTER_TXN_OK);
+    return 0;
 }

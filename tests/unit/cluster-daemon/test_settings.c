@@ -39,6 +39,7 @@ static void what_is_not_set_has_its_default(void **state)
     assert_null(settings.data);
     assert_null(settings.group);
     assert_string_equal(settings.name, "node");
+    assert_string_equal(settings.detection, "lan");
     assert_int_equal(settings.level, RAPAHUB_LOG_INFO);
     assert_int_equal(settings.reset_after_ns, 10 * HUB_SECOND);
     assert_int_equal(settings.deaths_max, 5);
@@ -61,6 +62,8 @@ static void values_that_are_none_are_refused(void **state)
                                      {"group", "staff", "", "staff:"},
                                      {"listen", "*:9413,[::1]", "host-7:1", "*,,*"},
                                      {"listen", "127.0.0.1:0", "127.0.0.1:65536", ":9413"},
+                                     {"detection", "fast", "slow", ""},
+                                     {"detection", "seed", "LAN", "lan,wan"},
                                      {"stop_timeout", "1m", "0s", "60"},
                                      {"stop_timeout", "1ms", "-1s", "1e999s"},
                                      {"metastore.keep", "1s", "999ms", "721h"},

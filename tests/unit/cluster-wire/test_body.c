@@ -13,6 +13,9 @@
 
 static const struct cluster_body_member members[] = {{7, 0x30000}, {4095, 0}};
 
+static const struct cluster_update updates[] = {{2, 9, 1, 3, CLUSTER_DATAGRAM_SUSPECTED},
+                                                {3, 8, 0, 3, CLUSTER_DATAGRAM_LEFT}};
+
 static const struct cluster_body hello = {.hello = {.protocol_least = 1,
                                                     .protocol_most = 2,
                                                     .role = CLUSTER_ROLE_NODE,
@@ -86,7 +89,10 @@ static const struct cluster_body hello = {.hello = {.protocol_least = 1,
                                                        .certificate = TEXT("a certificate"),
                                                        .anchors = TEXT("authorities"),
                                                        .seat = TEXT("192.0.2.7:9413")}},
-                                 unshared = {
+                                 push_pull = {.push_pull = {.answer = true, .updates = {.of = updates, .count = 2}}},
+     probe = {.link_probe = {true, 77}},
+     key = {.datagram_key = {9, TEXT("0123456789abcdef0123456789abcdef")}},
+     unshared = {
                                      .shared = {.status = RAPAHUB_EFULL, .text = TEXT("no place")}};
 
 static const struct {
@@ -105,6 +111,8 @@ static const struct {
     {CLUSTER_FRAME_BLOB_ASK, &ask},        {CLUSTER_FRAME_BLOB_PART, &part},
     {CLUSTER_FRAME_BLOB_PART, &no_part},   {CLUSTER_FRAME_JOIN_OK, &joined},
     {CLUSTER_FRAME_STEP_DONE, &step},
+    {CLUSTER_FRAME_PUSH_PULL, &push_pull}, {CLUSTER_FRAME_LINK_PROBE, &probe},
+    {CLUSTER_FRAME_DATAGRAM_KEY, &key},
 };
 #define BODIES (sizeof bodies / sizeof *bodies)
 
@@ -202,6 +210,46 @@ static void a_step_that_can_be_none_is_refused(void **state)
         assert_int_equal(put(CLUSTER_FRAME_STEP_DONE, &right[i]), 0);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(put(CLUSTER_FRAME_STEP_DONE, &wrong[i]), RAPAHUB_EINVAL);
+}
+
+/* r[verify cluster.detect.body] */
+static void what_is_said_of_who_lives_can_be_so(void **state)
+{
+    static const struct cluster_update wrong[] = {{0, 9, 1, 3, CLUSTER_DATAGRAM_DEAD},
+                                                  {2, 0, 1, 3, CLUSTER_DATAGRAM_DEAD},
+                                                  {2, 9, UINT32_MAX, 3, CLUSTER_DATAGRAM_DEAD},
+                                                  {2, 9, 1, 0, CLUSTER_DATAGRAM_DEAD},
+                                                  {2, 9, 1, 3, 0},
+                                                  {2, 9, 1, 3, CLUSTER_DATAGRAM_STATES}};
+    static struct cluster_update many[CLUSTER_BODY_UPDATES_MAX + 1];
+    struct cluster_body body = {.push_pull = {.updates = {.of = many}}};
+    struct cluster_list list = {.of = NULL};
+    struct cluster_update update;
+    struct written written = write_body(CLUSTER_FRAME_PUSH_PULL, &push_pull);
+    struct cluster_body out;
+
+    (void)state;
+    assert_int_equal(cluster_body_read(CLUSTER_FRAME_PUSH_PULL, written_bytes(&written), &out), 0);
+    assert_true(out.push_pull.answer);
+    list = out.push_pull.updates;
+    assert_true(cluster_body_next_update(&list, &update));
+    assert_true(update.id == 2 && update.session == 9 && update.refutations == 1);
+    assert_true(update.from == 3 && update.state == CLUSTER_DATAGRAM_SUSPECTED);
+    assert_true(cluster_body_next_update(&list, &update));
+    assert_false(cluster_body_next_update(&list, &update));
+    written_release(&written);
+    for (size_t i = 0; i <= CLUSTER_BODY_UPDATES_MAX; i++)
+        many[i] = updates[0];
+    body.push_pull.updates.count = CLUSTER_BODY_UPDATES_MAX;
+    assert_int_equal(put(CLUSTER_FRAME_PUSH_PULL, &body), 0);
+    body.push_pull.updates.count++;
+    assert_int_equal(put(CLUSTER_FRAME_PUSH_PULL, &body), RAPAHUB_EINVAL);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        body.push_pull.updates = (struct cluster_list){.of = &wrong[i], .count = 1};
+        assert_int_equal(put(CLUSTER_FRAME_PUSH_PULL, &body), RAPAHUB_EINVAL);
+    }
+    body = (struct cluster_body){.datagram_key = {1, {"0123456789abcdef0123456789abcdef", 31}}};
+    assert_int_equal(put(CLUSTER_FRAME_DATAGRAM_KEY, &body), RAPAHUB_EINVAL);
 }
 
 /* r[verify cluster.store.seat.message] */
@@ -476,6 +524,7 @@ int main(void)
         cmocka_unit_test(a_part_of_no_module_is_refused),
         cmocka_unit_test(a_segment_that_can_be_none_is_refused),
         cmocka_unit_test(a_step_that_can_be_none_is_refused),
+        cmocka_unit_test(what_is_said_of_who_lives_can_be_so),
         cmocka_unit_test(a_piece_is_full_unless_it_is_the_last),
         cmocka_unit_test(a_body_of_each_type_is_read_and_written_again_the_same),
         cmocka_unit_test(a_call_keeps_all_that_it_says),
