@@ -126,7 +126,8 @@ int cluster_node_peering_begin(struct cluster_runner *runner)
     return 0;
 }
 
-/* Where it listens at no address that others know, it watches nobody, and nobody watches it. */
+/* A node that listens at no address of one machine has no detector that runs, and is not watched.
+ */
 int cluster_node_peering_detect(struct cluster_runner *runner,
                                 const struct rapahub_node_options *options)
 {

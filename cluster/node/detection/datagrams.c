@@ -143,5 +143,5 @@ void cluster_datagrams_send(struct cluster_datagrams *self,
     if (sent == (ssize_t)size)
         self->sent++;
     else
-        self->unsent++; /* as if it were lost on its way */
+        self->unsent++; /* it counts as lost on its way */
 }

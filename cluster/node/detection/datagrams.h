@@ -18,10 +18,10 @@
 
 struct cluster_datagrams {
     int fd, epoll;
-    uint64_t spent_ns;  /* what was read has used up the time until then */
+    uint64_t spent_ns;  /* datagrams that were read have used up the time until then */
     uint64_t resume_ns; /* the socket is not looked at before; 0: it is */
     uint32_t turn;      /* that may still be read in this one */
-    uint32_t overflown; /* as the kernel counted last */
+    uint32_t overflown; /* the count of the kernel, at the last datagram */
     uint64_t dropped;   /* by the kernel, since more came than are read */
     uint64_t taken, sent, unsent;
 };

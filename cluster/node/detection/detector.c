@@ -131,7 +131,7 @@ static void enlist(struct cluster_detector *self, struct cluster_detector_member
 {
     if (!self->swim)
         return;
-    if (!is_complete(member)) { /* nobody could send to it, and it would seem to be dead */
+    if (!is_complete(member)) { /* no datagram could reach it, and it would seem to be dead */
         cluster_swim_forget(self->swim, member->node);
         return;
     }
@@ -143,8 +143,8 @@ static void enlist(struct cluster_detector *self, struct cluster_detector_member
     self->due = true;
 }
 
-/* Nothing runs before there are a key and another member: one that nobody can answer would be
- * suspected. */
+/* The detector runs once there are a key and another member: without a key no answer could come,
+ * and all others would be suspected. */
 static void make_swim(struct cluster_detector *self, uint64_t now_ns)
 {
     const struct cluster_detector_profile *profile = self->profile;
@@ -356,7 +356,7 @@ bool cluster_detector_verdict(const struct cluster_detector *self, uint32_t node
 
     if (state == 0 && node != self->node)
         return false;
-    if (state == 0) { /* nobody else is there to tell */
+    if (state == 0) { /* there is no detector to ask */
         *out = (struct cluster_detector_verdict){
             .word = "alive", .since_s = self->since_s, .incarnation = {self->session, 0}};
         return self->datagrams.fd >= 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* detector: finds out which other nodes live: the object of cluster/core/swim with a socket, the
- * keys of datagrams, and the links to other nodes. Members are the nodes of the metastore. What it
- * finds is shown, and moves no container.
+ * keys of datagrams, and the links to other nodes. Members are the nodes of the metastore. Its
+ * verdicts are shown, and move no container.
  *
  * It runs where the node listens at an address that others can send to, once it has a key. All that
  * comes to its socket may be anybody's: what is not sealed with a key of the cluster is counted,
@@ -40,7 +40,7 @@ struct cluster_detector_profile {
 };
 extern const struct cluster_detector_profile cluster_detector_profiles[];
 
-/* What this node holds of another one, or of itself. */
+/* A verdict of this node on another one, or on itself. */
 struct cluster_detector_verdict {
     const char *word;                            /* alive, suspect, dead or left */
     uint64_t since_s;                            /* it is so since then, in seconds since 1970 */
@@ -53,7 +53,7 @@ struct cluster_detector_figures {
     struct cluster_keyring_figures keys;
     uint64_t sent, unsent; /* datagrams; those that the socket did not take */
     uint64_t strangers;    /* datagrams of no node that is known */
-    uint64_t dropped;      /* datagrams that nobody looked at: too many came */
+    uint64_t dropped;      /* datagrams that were not read: too many came */
 };
 
 /* Makes the detector of a node, with its socket, and does not begin. RAPAHUB_EINVAL: there is no

@@ -19,8 +19,8 @@ struct cluster_detector_keys {
     struct cluster_keyring *ring;
     bool has, has_before;
     uint8_t number, before;
-    uint64_t forget_ns;  /* the key before is forgotten then */
-    uint32_t boot, made; /* of the node that leads: its start, and how many it made */
+    uint64_t forget_ns;                 /* the key before is forgotten then */
+    uint32_t boot, made;                /* the start of the node that leads, and how many it made */
     uint8_t bytes[CLUSTER_KEYRING_KEY]; /* the key, where this node leads */
 };
 

@@ -16,7 +16,7 @@
 
 /* ---- out ---- */
 
-/* What cannot be sent is told later, in another way. */
+/* A frame that cannot be sent is dropped: the same is told later, in another way. */
 static void say(const struct cluster_detector *self, uint32_t node, uint8_t type,
                 const struct cluster_body *body)
 {
