@@ -17,7 +17,7 @@ readonly not_under_valgrind=(test_unit_shm_wait test_unit_host-lives_anonymous t
     test_unit_host-process_fd_store test_unit_base_received test_unit_base_closer test_unit_base_futex
     test_unit_host-owner_futexes test_unit_host-process_nap test_unit_support_clock_page test_unit_cluster-node_boot
     test_unit_cluster-node_folder_check test_unit_cluster-node_guest_records
-    test_unit_cluster-node_identity_setup test_unit_cluster-identity_certificate test_unit_cluster-link_tls
+    test_unit_cluster-node_identity_setup test_unit_cluster-node_detector test_unit_cluster-identity_certificate test_unit_cluster-link_tls
     test_unit_cluster-metastore_seat_rights test_unit_cluster-metastore_seat_conformance
     test_unit_cluster-metastore_failing_disk test_unit_cluster-store_crash_copy test_unit_host-call_route_cache)
 
