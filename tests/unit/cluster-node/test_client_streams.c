@@ -16,7 +16,8 @@ static struct cluster_body call_with(uint32_t sources, uint32_t sinks)
                                           .mode = CLUSTER_MODE_DIRECT}};
 }
 
-static void put_streaming(struct program *program, uint64_t number, uint32_t sources, uint32_t sinks)
+static void put_streaming(struct program *program, uint64_t number, uint32_t sources,
+                          uint32_t sinks)
 {
     const struct cluster_body body = call_with(sources, sinks);
 
