@@ -246,6 +246,24 @@ static inline uint64_t hub_atomic_peek_bytes(const volatile void *from)
     return bytes;
 }
 
+/* Copies bytes out of shared memory, or into it, that the other side of a sequence may be writing,
+ * or reading, at the same time: the reader uses its copy only if the sequence proves that
+ * nothing changed meanwhile. `from`, and `to`, are at a multiple of 8, with room up to the next
+ * one. */
+void hub_atomic_copy_racing(void *to, const struct hub_a64 *from, size_t size);
+void hub_atomic_write_racing(struct hub_a64 *to, const void *from, size_t size);
+
+/* Orders all earlier loads before the later ones: the second look at such a sequence comes after
+ * the copy. ThreadSanitizer knows no fences, and is told nothing. */
+static inline void hub_fence_loads(void)
+{
+#ifdef __SANITIZE_THREAD__
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+#else
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+#endif
+}
+
 /* A pause between two reads of a word that another CPU writes. */
 static inline void hub_pause(void)
 {

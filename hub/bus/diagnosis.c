@@ -13,6 +13,7 @@
 #include "hub/bus/region_check.h"
 #include "hub/bus/region_lease.h"
 #include "hub/bus/resume.h"
+#include "hub/bus/state_diagnosis.h"
 
 #define SCAN_MAX 65536 /* cells; of larger rings the counters are believed */
 
@@ -99,15 +100,10 @@ static bool has_role(const struct rapahub_region *region, enum hub_lease_role ro
     return false;
 }
 
-static int report_body(struct rapahub_region *region, struct rapahub_region_report *out)
+static int report_rings(const struct rapahub_region *region, struct rapahub_region_report *out)
 {
-    const struct hub_region_header *header = hub_region_header(region);
     int r;
 
-    region->view = hub_region_view(region->mapping.data, &region->shape);
-    out->poisoned = hub_load_relaxed64(&header->poisoned_total);
-    out->decode_errors = hub_load_relaxed64(&header->decode_errors);
-    out->reaped = hub_load_relaxed64(&header->reaped_total);
     out->producer = has_role(region, HUB_LEASE_PRODUCER, HUB_REGION_LOCK_PRODUCER);
     out->consumer = has_role(region, HUB_LEASE_CONSUMER, HUB_REGION_LOCK_CONSUMER);
     r = region->shape.kind == HUB_REGION_FANIN ? hub_fanin_diagnosis_report(region, SCAN_MAX, out)
@@ -117,6 +113,20 @@ static int report_body(struct rapahub_region *region, struct rapahub_region_repo
     if (out->stuck)
         hub_blocker_find(region, out->head, &out->blocker);
     return r;
+}
+
+static int report_body(struct rapahub_region *region, struct rapahub_region_report *out)
+{
+    const struct hub_region_header *header = hub_region_header(region);
+
+    hub_region_set_views(region);
+    out->poisoned = hub_load_relaxed64(&header->poisoned_total);
+    out->decode_errors = hub_load_relaxed64(&header->decode_errors);
+    out->reaped = hub_load_relaxed64(&header->reaped_total);
+    if (!hub_region_shape_is_state(&region->shape))
+        return report_rings(region, out);
+    out->writer = has_role(region, HUB_LEASE_WRITER, HUB_REGION_LOCK_WRITER);
+    return hub_state_diagnosis_report(region, out);
 }
 
 /* ---- the action ---- */
@@ -169,6 +179,8 @@ static void set_action(struct rapahub_region_report *report, const char *name)
 {
     const char *text = "none";
 
+    if (report->verdict == 0 && hub_state_diagnosis_action(report))
+        return;
     if (report->stuck) {
         set_stuck_action(report, name);
         return;
@@ -178,7 +190,8 @@ static void set_action(struct rapahub_region_report *report, const char *name)
         return;
     if (report->verdict < 0)
         text = action_for_verdict(report);
-    else if (report->kind != RAPAHUB_REGION_FANIN && report->tail - report->head >= report->cells)
+    else if (report->kind != RAPAHUB_REGION_FANIN && report->cells > 0 &&
+             report->tail - report->head >= report->cells)
         text = report->consumer ? "it is full: drop, back off, or make it larger"
                                 : "it is full: start the consumer again";
     put_action(report, text, name);
@@ -211,7 +224,7 @@ static enum rapahub_region_role role_of(uint64_t owner)
 {
     uint32_t role = hub_region_lease_role(owner);
 
-    return role <= HUB_LEASE_ROUTER ? (enum rapahub_region_role)role : RAPAHUB_REGION_ROLE_NONE;
+    return role <= HUB_LEASE_WRITER ? (enum rapahub_region_role)role : RAPAHUB_REGION_ROLE_NONE;
 }
 
 /* A region has queues of consumers, or rings of producers, or neither. */
@@ -284,6 +297,7 @@ enum rapahub_region_class rapahub_region_class(int code)
     case RAPAHUB_EFULL:
     case RAPAHUB_EEMPTY:
     case RAPAHUB_EBLOCKED:
+    case RAPAHUB_EWRITERBUSY:
     case RAPAHUB_ENOTINITIALIZED:
         return RAPAHUB_REGION_CLASS_TRANSIENT;
     case RAPAHUB_EROLETAKEN:

@@ -33,6 +33,8 @@ enum hub_region_kind {
     HUB_REGION_SPSC = 1,
     HUB_REGION_MPSC = 2,
     HUB_REGION_FANOUT = 3,
+    HUB_REGION_STATE_V1 = 5,
+    HUB_REGION_STATE_LATCH = 6,
     HUB_REGION_FANIN = 8
 };
 
@@ -51,10 +53,11 @@ enum hub_region_init {
 #define HUB_CAP_CREDITS     (UINT64_C(1) << 3)  /* the router keeps to credit_max */
 #define HUB_CAP_BATCH_CLAIM (UINT64_C(1) << 6)  /* intents have a count */
 #define HUB_CAP_IDEMPOTENT  (UINT64_C(1) << 7)  /* cells of queues name their source position */
+#define HUB_CAP_LATCH       (UINT64_C(1) << 8)  /* of kind STATE_LATCH, and of no other */
 #define HUB_CAP_WAKE_ASYM   (UINT64_C(1) << 10) /* each participant has joined membarrier */
 #define HUB_CAPS_KNOWN                                                        \
     (HUB_CAP_LEASES | HUB_CAP_POISON | HUB_CAP_WAKE_FUTEX | HUB_CAP_CREDITS | \
-     HUB_CAP_BATCH_CLAIM | HUB_CAP_IDEMPOTENT | HUB_CAP_WAKE_ASYM)
+     HUB_CAP_BATCH_CLAIM | HUB_CAP_IDEMPOTENT | HUB_CAP_LATCH | HUB_CAP_WAKE_ASYM)
 
 struct hub_region_header {
     struct hub_a64 magic;
@@ -95,7 +98,12 @@ struct hub_region_lease {
 };
 
 enum hub_lease_state { HUB_LEASE_FREE, HUB_LEASE_GRANTING, HUB_LEASE_HELD, HUB_LEASE_REAPING };
-enum hub_lease_role { HUB_LEASE_PRODUCER = 1, HUB_LEASE_CONSUMER = 2, HUB_LEASE_ROUTER = 3 };
+enum hub_lease_role {
+    HUB_LEASE_PRODUCER = 1,
+    HUB_LEASE_CONSUMER = 2,
+    HUB_LEASE_ROUTER = 3,
+    HUB_LEASE_WRITER = 4
+};
 
 /* The payload runs on, over the whole cell. */
 struct hub_region_cell {

@@ -50,10 +50,23 @@ static bool reap_cells(const struct rapahub_region *region, const struct hub_dea
     return done;
 }
 
+/* The state itself is left as it is: what the writer had begun was never seen. */
+static void reap_writer(const struct rapahub_region *region, const struct hub_dead *dead)
+{
+    struct hub_sleep changed = hub_region_state_changed(region);
+
+    (void)hub_claim(region->state.writer_lease, dead->lease + 1, 0);
+    hub_sleep_wake_all(&changed);
+}
+
 static void reap_roles(const struct rapahub_region *region, const struct hub_dead *dead)
 {
     struct hub_region_ring *ring = region->view.ring;
 
+    if (hub_region_shape_is_state(&region->shape)) {
+        reap_writer(region, dead);
+        return;
+    }
     (void)hub_claim(&ring->producer_lease, dead->lease + 1, 0);
     (void)hub_claim(&ring->consumer_lease, dead->lease + 1, 0);
     if (region->shape.kind == HUB_REGION_FANOUT)

@@ -16,9 +16,10 @@
 #include "hub/base/own.h"
 #include "hub/bus/region_check.h"
 
-#define WAIT         HUB_SECOND
-#define TABLE_GAP    (200 * HUB_MICROSECOND)
-#define NAME_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
+#define WAIT          HUB_SECOND
+#define TABLE_GAP     (200 * HUB_MICROSECOND)
+#define READ_ONLY_GAP HUB_MILLISECOND
+#define NAME_LETTERS  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 
 bool hub_region_is_name(const char *name)
 {
@@ -65,14 +66,19 @@ static struct hub_ring_view view_at(uint8_t *data, const struct hub_region_shape
     bool futex = hub_region_shape_has(shape, HUB_CAP_WAKE_FUTEX);
     bool light = hub_region_shape_has(shape, HUB_CAP_WAKE_ASYM);
 
-    return (struct hub_ring_view){
-        .ring = ring,
-        .cells = data + cells_off,
-        .mask = shape->cell_count - 1,
-        .cell_bytes = shape->cell_bytes,
-        .head_batch = shape->head_batch,
-        .not_empty = {&ring->not_empty_seq, &ring->not_empty_flag, futex, light},
-        .not_full = {&ring->not_full_seq, &ring->not_full_flag, futex, light}};
+    return (struct hub_ring_view){.ring = ring,
+                                  .cells = data + cells_off,
+                                  .mask = shape->cell_count - 1,
+                                  .cell_bytes = shape->cell_bytes,
+                                  .head_batch = shape->head_batch,
+                                  .not_empty = {.seq = &ring->not_empty_seq,
+                                                .flag = &ring->not_empty_flag,
+                                                .futex = futex,
+                                                .light = light},
+                                  .not_full = {.seq = &ring->not_full_seq,
+                                               .flag = &ring->not_full_flag,
+                                               .futex = futex,
+                                               .light = light}};
 }
 
 /* No position of FANIN is ever claimed, so none is poisoned. */
@@ -116,6 +122,28 @@ struct hub_ring_view hub_region_queue_view(uint8_t *data, const struct hub_regio
     return view;
 }
 
+void hub_region_set_views(struct rapahub_region *region)
+{
+    const struct hub_region_shape *shape = &region->shape;
+
+    if (hub_region_shape_is_state(shape))
+        region->state = hub_state_view_at(region->mapping.data, shape->body_off, &shape->state);
+    else
+        region->view = hub_region_view(region->mapping.data, shape);
+}
+
+struct hub_sleep hub_region_state_changed(const struct rapahub_region *region)
+{
+    const struct hub_region_shape *shape = &region->shape;
+
+    return (struct hub_sleep){.seq = region->state.changed_seq,
+                              .flag = region->state.changed_flag,
+                              .futex = !region->read_only &&
+                                       hub_region_shape_has(shape, HUB_CAP_WAKE_FUTEX),
+                              .light = hub_region_shape_has(shape, HUB_CAP_WAKE_ASYM),
+                              .gap_ns = READ_ONLY_GAP};
+}
+
 int hub_region_explain_init(int fd, uint32_t initialized, int r)
 {
     bool busy = initialized == HUB_REGION_INIT_BUSY;
@@ -133,7 +161,7 @@ int hub_region_current(const struct rapahub_region *region)
 {
     const struct hub_region_header *header = hub_region_header(region);
 
-    if (hub_observe(&header->initialized) == HUB_REGION_INIT_DONE &&
+    if (hub_region_check_is_begun(region->shape.kind, hub_observe(&header->initialized)) &&
         hub_observe(&header->generation) == region->generation)
         return 0;
     return rapahub_fail(RAPAHUB_ESTALE, "region.generation",
@@ -171,6 +199,15 @@ static int join(const struct hub_region_shape *shape)
                  : 0;
 }
 
+/* r[impl region.state.read-only] */
+static int check_read_only(const struct rapahub_region *region)
+{
+    return !region->read_only || hub_region_shape_is_state(&region->shape)
+               ? 0
+               : rapahub_fail(RAPAHUB_EINVAL, "region.state.read-only",
+                              "only a state is opened read-only: to take a message is to write");
+}
+
 static uint64_t reserved_of(const struct rapahub_region_open_options *options)
 {
     uint64_t all = 0;
@@ -193,11 +230,14 @@ int hub_region_attach(struct hub_mapping *mapping,
     }
     region->mapping = *mapping;
     region->wait_ns = options && options->wait_ns ? options->wait_ns : WAIT;
+    region->read_only = options && options->read_only;
     hub_mutex_init(&region->mutex, HUB_MUTEX_REGION);
     if (options && reserved_of(options) != 0)
         r = rapahub_fail(RAPAHUB_EINVAL, "", "reserved options of a region must be 0");
     if (r == 0)
         r = validate(region, options ? (uint32_t)options->kind : 0);
+    if (r == 0)
+        r = check_read_only(region);
     if (r == 0)
         r = join(&region->shape);
     if (r < 0) {
@@ -205,7 +245,7 @@ int hub_region_attach(struct hub_mapping *mapping,
         free(region);
         return r;
     }
-    region->view = hub_region_view(region->mapping.data, &region->shape);
+    hub_region_set_views(region);
     *out = region;
     return 0;
 }
@@ -214,7 +254,8 @@ int rapahub_region_open(const char *name, const struct rapahub_region_open_optio
                         struct rapahub_region **out)
 {
     char path[RAPAHUB_REGION_PATH_MAX];
-    struct hub_mapping_order order = {.foreign = options && options->foreign};
+    struct hub_mapping_order order = {.foreign = options && options->foreign,
+                                      .read_only = options && options->read_only};
     struct hub_mapping mapping;
     int r = hub_region_path(name, path);
 
@@ -228,7 +269,8 @@ int rapahub_region_open(const char *name, const struct rapahub_region_open_optio
 int rapahub_region_adopt(int fd, const struct rapahub_region_open_options *options,
                          struct rapahub_region **out)
 {
-    const struct hub_mapping_order order = {.foreign = true, .follow = true};
+    const struct hub_mapping_order order = {
+        .foreign = true, .follow = true, .read_only = options && options->read_only};
     struct hub_mapping mapping;
     char path[64];
     int r;

@@ -19,6 +19,7 @@
 #include "hub/bus/cell.h"
 #include "hub/bus/region_shape.h"
 #include "hub/bus/sleep.h"
+#include "hub/bus/state/state_view.h"
 
 /* Bytes of the file that are locked, far after its data. */
 #define HUB_REGION_LOCKS         (UINT64_C(1) << 41)
@@ -26,6 +27,7 @@
 #define HUB_REGION_LOCK_ATTACH   (HUB_REGION_LOCKS + 1)
 #define HUB_REGION_LOCK_TABLE    (HUB_REGION_LOCKS + 2)
 #define HUB_REGION_LOCK_ROUTER   (HUB_REGION_LOCKS + 3)
+#define HUB_REGION_LOCK_WRITER   (HUB_REGION_LOCKS + 4)
 #define HUB_REGION_LOCK_CONSUMER (HUB_REGION_LOCKS + 64)  /* + its index */
 #define HUB_REGION_LOCK_PRODUCER (HUB_REGION_LOCKS + 320) /* + its index */
 #define HUB_REGION_LOCK_LEASE    (HUB_REGION_LOCKS + 1024)
@@ -53,7 +55,9 @@ static inline struct hub_region_cell *hub_ring_view_cell(const struct hub_ring_v
 struct rapahub_region {
     struct hub_mapping mapping;
     struct hub_region_shape shape;
-    struct hub_ring_view view;
+    struct hub_ring_view view;   /* empty where it is a state */
+    struct hub_state_view state; /* empty where it is none */
+    bool read_only;
     uint32_t generation;
     uint64_t wait_ns;
     struct hub_mutex mutex; /* guards the rest; never held during a wait */
@@ -88,7 +92,7 @@ int hub_region_attach(struct hub_mapping *mapping,
 int hub_region_explain_init(int fd, uint32_t initialized, int r);
 
 /* Makes the view of the ring that producers publish into, of FANIN the first one, from a shape that
- * was checked. */
+ * was checked and is not that of a state. */
 struct hub_ring_view hub_region_view(uint8_t *data, const struct hub_region_shape *shape);
 
 /* The same for the queue of a consumer of FANOUT: its router waits for room in any of them. */
@@ -98,6 +102,13 @@ struct hub_ring_view hub_region_queue_view(uint8_t *data, const struct hub_regio
 /* The same for the ring of a producer of FANIN: all of them wake the consumer at one word. */
 struct hub_ring_view hub_region_ring_view(uint8_t *data, const struct hub_region_shape *shape,
                                           uint32_t index);
+
+/* Makes the views of a region whose shape was checked. */
+void hub_region_set_views(struct rapahub_region *region);
+
+/* Where the readers of a state sleep. In a region that is mapped read-only they look each
+ * millisecond. */
+struct hub_sleep hub_region_state_changed(const struct rapahub_region *region);
 
 struct hub_region_lease *hub_region_lease_at(const struct rapahub_region *region, uint32_t index);
 struct hub_region_header *hub_region_header(const struct rapahub_region *region);

@@ -59,13 +59,19 @@ static int check_frozen(const struct copy *copy)
     return 0;
 }
 
+bool hub_region_check_is_begun(enum hub_region_kind kind, uint32_t initialized)
+{
+    return initialized == HUB_REGION_INIT_DONE ||
+           (kind == HUB_REGION_STATE_V1 && initialized != HUB_REGION_INIT_RETIRED);
+}
+
 /* r[impl region.init] r[impl region.init.code] */
 static int check_initialized(const struct hub_region_header *h)
 {
     static const char *const texts[] = {"nothing of it is initialised", "it is being initialised"};
     uint32_t state = h->initialized.word;
 
-    if (state == HUB_REGION_INIT_DONE)
+    if (hub_region_check_is_begun((enum hub_region_kind)h->flags, state))
         return 0;
     if (state > HUB_REGION_INIT_RETIRED)
         return rapahub_fail(RAPAHUB_ENOTINITIALIZED, "region.init.code",
@@ -96,14 +102,17 @@ static int check_caps(const struct hub_region_header *h)
     uint64_t all = h->caps_required | h->caps_optional;
     uint64_t with_leases = HUB_CAP_POISON | HUB_CAP_BATCH_CLAIM;
     uint64_t of_fanout = HUB_CAP_CREDITS | HUB_CAP_IDEMPOTENT;
+    bool latch = (h->caps_required & HUB_CAP_LATCH) != 0;
 
     if (unknown)
         return rapahub_fail(RAPAHUB_ECAPS, "region.caps",
                             "it needs capabilities %" PRIx64 ", not known here", unknown);
-    if (h->caps_optional & (HUB_CAP_LEASES | with_leases | HUB_CAP_IDEMPOTENT | HUB_CAP_WAKE_ASYM))
+    if (h->caps_optional &
+        (HUB_CAP_LEASES | with_leases | HUB_CAP_IDEMPOTENT | HUB_CAP_LATCH | HUB_CAP_WAKE_ASYM))
         return rapahub_fail(RAPAHUB_ECAPS, "region.caps", "leases and their like are no options");
     if (((h->caps_required & with_leases) && !(h->caps_required & HUB_CAP_LEASES)) ||
         ((all & of_fanout) && KIND(h->flags) != HUB_REGION_FANOUT) ||
+        latch != (KIND(h->flags) == HUB_REGION_STATE_LATCH) ||
         ((h->caps_required & HUB_CAP_WAKE_ASYM) && !(all & HUB_CAP_WAKE_FUTEX)))
         return rapahub_fail(RAPAHUB_ECAPS, "region.caps",
                             "its capabilities %" PRIx64 " do not fit together", h->caps_required);
@@ -114,7 +123,9 @@ static int check_caps(const struct hub_region_header *h)
 static int check_length(const struct copy *copy)
 {
     const struct hub_region_header *h = &copy->header;
-    uint64_t least = HUB_REGION_HEADER_BYTES + sizeof(struct hub_region_ring);
+    bool state = hub_state_shape_is_kind(KIND(h->flags));
+    uint64_t least = HUB_REGION_HEADER_BYTES +
+                     (state ? sizeof(struct hub_region_latch) : sizeof(struct hub_region_ring));
 
     if (h->layout_bytes < least || h->layout_bytes >= HUB_REGION_SIZE_MAX)
         return rapahub_fail(RAPAHUB_ELAYOUTBYTES, "region.length",
@@ -224,10 +235,22 @@ static bool take_ring(const uint8_t *data, struct hub_region_shape *shape)
     return copy.ring.kind == kind && hub_region_shape_holds(shape);
 }
 
+static bool take_state(const uint8_t *data, struct hub_region_shape *shape)
+{
+    bool latch = shape->kind == HUB_REGION_STATE_LATCH;
+
+    shape->ring_off = 0;
+    return is_inside(shape, shape->body_off, sizeof(struct hub_region_latch)) &&
+           hub_state_shape_read(data, shape->body_off, latch, &shape->state) &&
+           hub_region_shape_holds(shape);
+}
+
 static bool take_body(const uint8_t *data, struct hub_region_found *out)
 {
     struct hub_region_shape *shape = &out->shape;
 
+    if (hub_region_shape_is_state(shape))
+        return take_state(data, shape);
     if (shape->kind == HUB_REGION_FANOUT && !take_fanout(data, shape))
         return false;
     if (shape->kind == HUB_REGION_FANIN && !take_fanin(data, shape))

@@ -25,6 +25,11 @@ int hub_region_check(const void *data, size_t length, uint32_t kind, struct hub_
 /* The same but for `initialized`, which is not looked at: for a region that is made anew. */
 int hub_region_check_geometry(const void *data, size_t length, struct hub_region_found *out);
 
+/* Says whether a region of a kind can be used in a state of `initialized`. A state of kind STATE_V1
+ * has its own sequence, and can be used before it is said to be initialised; no region can that was
+ * removed. r[impl region.parity] */
+bool hub_region_check_is_begun(enum hub_region_kind kind, uint32_t initialized);
+
 /* Returns the checksum of a header. */
 uint32_t hub_region_check_sum(const struct hub_region_header *header);
 

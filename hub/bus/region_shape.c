@@ -40,24 +40,34 @@ static bool is_zero(const uint64_t *words, size_t count)
     return all == 0;
 }
 
-static int check_options(const struct rapahub_region_options *o,
-                         const struct hub_region_shape *shape)
+static int check_cells(const struct rapahub_region_options *o, const struct hub_region_shape *shape)
 {
-    if (!hub_region_shape_is_kind((uint32_t)o->kind))
-        return refuse("the kind of a region", (uint32_t)o->kind,
-                      "give one, SPSC, MPSC, FANOUT or FANIN");
-    if (o->profile != RAPAHUB_REGION_V1 && o->profile != RAPAHUB_REGION_HARDENED)
-        return refuse("the profile of a region", (uint32_t)o->profile, "V1 or HARDENED");
     if (shape->cell_bytes < HUB_REGION_CELL_MIN || shape->cell_bytes > HUB_REGION_CELL_MAX ||
         shape->cell_bytes % HUB_REGION_CELL_MIN != 0)
         return refuse("the bytes of a cell", o->cell_bytes, "64 to 65,536, a multiple of 64");
     if (shape->cell_count < 2 || shape->cell_count > HUB_REGION_CELLS_MAX ||
         !is_power_of_two(shape->cell_count))
         return refuse("the number of cells", o->cells, "2 to 2^24, a power of two");
+    return shape->head_batch <= HUB_REGION_BATCH_MAX
+               ? 0
+               : refuse("the batch of a head", o->head_batch, "at most 256");
+}
+
+static int check_options(const struct rapahub_region_options *o,
+                         const struct hub_region_shape *shape)
+{
+    int r;
+
+    if (!hub_region_shape_is_kind((uint32_t)o->kind))
+        return refuse("the kind of a region", (uint32_t)o->kind,
+                      "give one, SPSC, MPSC, FANOUT, FANIN, STATE_V1 or STATE_LATCH");
+    if (o->profile != RAPAHUB_REGION_V1 && o->profile != RAPAHUB_REGION_HARDENED)
+        return refuse("the profile of a region", (uint32_t)o->profile, "V1 or HARDENED");
+    r = hub_region_shape_is_state(shape) ? 0 : check_cells(o, shape);
+    if (r < 0)
+        return r;
     if (o->leases > HUB_REGION_LEASES_MAX)
         return refuse("the number of leases", o->leases, "at most 1,024");
-    if (shape->head_batch > HUB_REGION_BATCH_MAX)
-        return refuse("the batch of a head", o->head_batch, "at most 256");
     if (o->file_mode & ~UINT32_C(0660))
         return refuse("the mode of a file", o->file_mode, "at most 0660");
     return is_zero(o->reserved, sizeof o->reserved / sizeof *o->reserved)
@@ -89,13 +99,15 @@ static uint32_t default_leases(const struct hub_region_shape *shape)
 static void set_caps(const struct rapahub_region_options *options, bool light_wakes,
                      struct hub_region_shape *shape)
 {
+    if (shape->kind == HUB_REGION_STATE_LATCH)
+        shape->caps_required = HUB_CAP_LATCH;
     if (options->profile == RAPAHUB_REGION_V1) {
         shape->caps_optional = HUB_CAP_WAKE_FUTEX;
         if (options->credit_max > 0)
             shape->caps_optional |= HUB_CAP_CREDITS;
         return;
     }
-    shape->caps_required =
+    shape->caps_required |=
         HUB_CAP_LEASES | HUB_CAP_POISON | HUB_CAP_BATCH_CLAIM | HUB_CAP_WAKE_FUTEX;
     if (light_wakes)
         shape->caps_required |= HUB_CAP_WAKE_ASYM;
@@ -123,6 +135,11 @@ static void place(struct hub_region_shape *shape)
     shape->lease_off = HUB_REGION_HEADER_BYTES;
     end = shape->lease_off + (uint64_t)shape->lease_count * sizeof(struct hub_region_lease);
     shape->body_off = (uint32_t)align(end);
+    if (hub_region_shape_is_state(shape)) {
+        hub_state_shape_place(shape->body_off, &shape->state);
+        shape->layout_bytes = shape->body_off + hub_state_shape_bytes(&shape->state);
+        return;
+    }
     shape->ring_off = shape->body_off;
     if (shape->kind == HUB_REGION_FANOUT) {
         fanout->consumers_off = shape->body_off + (uint32_t)sizeof(struct hub_region_fanout);
@@ -142,6 +159,21 @@ static void place(struct hub_region_shape *shape)
     shape->layout_bytes = end + fanout->consumers * ring_bytes(shape);
 }
 
+/* Sets what only some kinds have. */
+static int set_kind(const struct rapahub_region_options *options, struct hub_region_shape *out)
+{
+    int r = out->kind == HUB_REGION_FANOUT
+                ? hub_fanout_shape_make(options, out->cell_count, &out->fanout)
+                : hub_fanout_shape_refuse(options);
+
+    if (r == 0)
+        r = set_producers(options, out);
+    if (r == 0)
+        r = hub_region_shape_is_state(out) ? hub_state_shape_make(options, &out->state)
+                                           : hub_state_shape_refuse(options);
+    return r;
+}
+
 int hub_region_shape_make(const struct rapahub_region_options *options, bool light_wakes,
                           struct hub_region_shape *out)
 {
@@ -149,17 +181,14 @@ int hub_region_shape_make(const struct rapahub_region_options *options, bool lig
 
     memset(out, 0, sizeof *out);
     out->kind = (enum hub_region_kind)options->kind;
-    out->cell_bytes = or_default(options->cell_bytes, CELL_BYTES);
-    out->cell_count = or_default(options->cells, CELLS);
-    out->head_batch = or_default(options->head_batch, HEAD_BATCH);
+    if (!hub_region_shape_is_state(out)) {
+        out->cell_bytes = or_default(options->cell_bytes, CELL_BYTES);
+        out->cell_count = or_default(options->cells, CELLS);
+        out->head_batch = or_default(options->head_batch, HEAD_BATCH);
+    }
     r = check_options(options, out);
-    if (r < 0)
-        return r;
-    r = out->kind == HUB_REGION_FANOUT
-            ? hub_fanout_shape_make(options, out->cell_count, &out->fanout)
-            : hub_fanout_shape_refuse(options);
     if (r == 0)
-        r = set_producers(options, out);
+        r = set_kind(options, out);
     if (r < 0)
         return r;
     set_caps(options, light_wakes, out);
@@ -167,9 +196,8 @@ int hub_region_shape_make(const struct rapahub_region_options *options, bool lig
     return out->layout_bytes < HUB_REGION_SIZE_MAX
                ? 0
                : rapahub_fail(RAPAHUB_EINVAL, "",
-                              "%" PRIu32 " cells of %" PRIu32
-                              " bytes: a region has less than 4 GiB",
-                              out->cell_count, out->cell_bytes);
+                              "the region would have %" PRIu64 " bytes: it has less than 4 GiB",
+                              out->layout_bytes);
 }
 
 static bool is_apart(const struct part *parts, uint64_t total)
@@ -186,15 +214,19 @@ static bool is_apart(const struct part *parts, uint64_t total)
     return true;
 }
 
-static bool numbers_hold(const struct hub_region_shape *s)
+static bool leases_hold(const struct hub_region_shape *s)
 {
     bool leases = (s->caps_required & HUB_CAP_LEASES) != 0;
 
+    return s->lease_count <= HUB_REGION_LEASES_MAX && leases == (s->lease_count > 0);
+}
+
+static bool numbers_hold(const struct hub_region_shape *s)
+{
     return s->cell_bytes >= HUB_REGION_CELL_MIN && s->cell_bytes <= HUB_REGION_CELL_MAX &&
            s->cell_bytes % HUB_REGION_CELL_MIN == 0 && s->cell_count >= 2 &&
            s->cell_count <= HUB_REGION_CELLS_MAX && is_power_of_two(s->cell_count) &&
-           s->lease_count <= HUB_REGION_LEASES_MAX && leases == (s->lease_count > 0) &&
-           s->head_batch >= 1 && s->head_batch <= HUB_REGION_BATCH_MAX;
+           leases_hold(s) && s->head_batch >= 1 && s->head_batch <= HUB_REGION_BATCH_MAX;
 }
 
 static uint64_t body_bytes(const struct hub_region_shape *s)
@@ -215,7 +247,7 @@ static bool kind_holds(const struct hub_region_shape *s)
     return s->kind == HUB_REGION_FANOUT || s->ring_off == s->body_off;
 }
 
-bool hub_region_shape_holds(const struct hub_region_shape *s)
+static bool rings_hold(const struct hub_region_shape *s)
 {
     const struct hub_fanout_shape *f = &s->fanout;
     uint64_t others = s->producers > 0 ? s->producers - 1 : 0;
@@ -233,4 +265,22 @@ bool hub_region_shape_holds(const struct hub_region_shape *s)
            s->body_off % PART_ALIGN == 0 && s->ring_off % PART_ALIGN == 0 &&
            s->cells_off % HUB_REGION_CELL_MIN == 0 && f->consumers_off % PART_ALIGN == 0 &&
            f->queues_off % PART_ALIGN == 0 && is_apart(parts, s->layout_bytes);
+}
+
+/* The numbers of the body are checked where they are read. */
+static bool state_holds(const struct hub_region_shape *s)
+{
+    const struct part parts[PARTS] = {
+        {0, HUB_REGION_HEADER_BYTES},
+        {s->lease_off, (uint64_t)s->lease_count * sizeof(struct hub_region_lease)},
+        {s->body_off, hub_state_shape_bytes(&s->state)}};
+
+    return s->cell_bytes == 0 && s->cell_count == 0 && leases_hold(s) &&
+           s->lease_off % PART_ALIGN == 0 && s->body_off % PART_ALIGN == 0 &&
+           is_apart(parts, s->layout_bytes);
+}
+
+bool hub_region_shape_holds(const struct hub_region_shape *s)
+{
+    return hub_region_shape_is_state(s) ? state_holds(s) : rings_hold(s);
 }

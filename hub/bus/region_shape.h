@@ -12,11 +12,12 @@
 #include "hub/bus/cell.h"
 #include "hub/bus/fanout_shape.h"
 #include "hub/bus/layout.h"
+#include "hub/bus/state/state_shape.h"
 
 struct hub_region_shape {
     enum hub_region_kind kind;
     uint64_t caps_required, caps_optional;
-    uint32_t cell_bytes, cell_count;
+    uint32_t cell_bytes, cell_count; /* a state has none: 0 */
     uint32_t lease_off, lease_count;
     uint32_t body_off;
     uint32_t ring_off, cells_off; /* the ring that producers publish into */
@@ -24,12 +25,20 @@ struct hub_region_shape {
     uint64_t layout_bytes;
     struct hub_fanout_shape fanout;
     uint32_t producers; /* FANIN: its rings, in a row from `ring_off` on; else 0 */
+    struct hub_state_shape state;
 };
 
 /* Says whether a kind is one of those that this version knows. */
 static inline bool hub_region_shape_is_kind(uint32_t kind)
 {
-    return (kind >= HUB_REGION_SPSC && kind <= HUB_REGION_FANOUT) || kind == HUB_REGION_FANIN;
+    return (kind >= HUB_REGION_SPSC && kind <= HUB_REGION_FANOUT) || kind == HUB_REGION_FANIN ||
+           hub_state_shape_is_kind(kind);
+}
+
+/* Says whether a region has one value instead of messages: no ring, no cells. */
+static inline bool hub_region_shape_is_state(const struct hub_region_shape *shape)
+{
+    return hub_state_shape_is_kind((uint32_t)shape->kind);
 }
 
 /* Says whether a region with this shape has a capability. */

@@ -89,10 +89,18 @@ static void empty_fanin(const struct hub_mapping *mapping, const struct hub_regi
  * that dies in between leaves a region that can be made anew. */
 static void empty_body(const struct hub_mapping *mapping, const struct hub_region_shape *shape)
 {
-    struct hub_ring_view view = hub_region_view(mapping->data, shape);
+    struct hub_ring_view view;
 
     memset(mapping->data + shape->lease_off, 0,
            (size_t)shape->lease_count * sizeof(struct hub_region_lease));
+    if (hub_region_shape_is_state(shape)) {
+        struct hub_state_view state =
+            hub_state_view_at(mapping->data, shape->body_off, &shape->state);
+
+        hub_state_view_empty(&state);
+        return;
+    }
+    view = hub_region_view(mapping->data, shape);
     empty_ring(&view);
     if (shape->kind == HUB_REGION_FANOUT)
         empty_fanout(mapping, shape);
@@ -147,8 +155,16 @@ static void fill_fanin(const struct hub_mapping *mapping, const struct hub_regio
 
 static void fill_body(const struct hub_mapping *mapping, const struct hub_region_shape *shape)
 {
-    struct hub_ring_view view = hub_region_view(mapping->data, shape);
+    struct hub_ring_view view;
 
+    if (hub_region_shape_is_state(shape)) {
+        struct hub_state_view state =
+            hub_state_view_at(mapping->data, shape->body_off, &shape->state);
+
+        hub_state_view_fill(&state, &shape->state);
+        return;
+    }
+    view = hub_region_view(mapping->data, shape);
     fill_ring(mapping, &view, hub_region_shape_claims(shape) ? HUB_REGION_MPSC : HUB_REGION_SPSC);
     if (shape->kind == HUB_REGION_FANOUT)
         fill_fanout(mapping, shape);

@@ -48,6 +48,8 @@ static struct single single_of(const struct rapahub_region *region, enum hub_lea
     if (role == HUB_LEASE_ROUTER && region->shape.kind == HUB_REGION_FANOUT)
         return (struct single){HUB_REGION_LOCK_ROUTER, 0, 1,
                                &hub_fanout_body(region)->router_lease};
+    if (role == HUB_LEASE_WRITER)
+        return (struct single){HUB_REGION_LOCK_WRITER, 0, 2, region->state.writer_lease};
     return (struct single){0, 0, 0, NULL};
 }
 
@@ -55,7 +57,7 @@ static struct single single_of(const struct rapahub_region *region, enum hub_lea
 static int refuse_taken(const struct rapahub_region *region, enum hub_lease_role role,
                         const struct single *single)
 {
-    static const char *const words[] = {"", "producer", "consumer", "router"};
+    static const char *const words[] = {"", "producer", "consumer", "router", "writer"};
     const char *word = words[role];
     uint32_t lease = hub_observe(single->word);
 
@@ -118,12 +120,30 @@ static int take(struct hub_role *role)
     return r;
 }
 
+/* A state has a writer, and no other kind has one. */
+static int check_kind(const struct rapahub_region *region, enum hub_lease_role role)
+{
+    bool state = hub_region_shape_is_state(&region->shape);
+
+    if (state != (role == HUB_LEASE_WRITER))
+        return rapahub_fail(RAPAHUB_EBADKIND, "region.kind",
+                            state ? "the region is a state: it has a writer and readers, and no "
+                                    "messages"
+                                  : "the region has messages, and no value: it is no state");
+    return region->read_only ? rapahub_fail(RAPAHUB_EINVAL, "region.state.read-only",
+                                            "the region was opened read-only: only readers can "
+                                            "use it")
+                             : 0;
+}
+
 int hub_role_take(struct rapahub_region *region, enum hub_lease_role role, uint32_t index,
                   struct hub_role *out)
 {
-    int r = hub_region_table_enter(region, hub_clock_after(region->wait_ns));
+    int r = check_kind(region, role);
 
     *out = (struct hub_role){region, role, index, HUB_LEASE_NONE};
+    if (r == 0)
+        r = hub_region_table_enter(region, hub_clock_after(region->wait_ns));
     if (r < 0)
         return r;
     r = take(out);

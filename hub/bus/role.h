@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* role: the roles of a region: the producer of SPSC, each producer of FANIN, the consumer, each
- * consumer of FANOUT and its router are one each. A role is a lock on the file; in a region with
- * leases each handle has a lease as well. r[impl region.role] */
+ * consumer of FANOUT and its router, and the writer of a state are one each. A role is a lock on
+ * the file; in a region with leases each handle has a lease as well. r[impl region.role] */
 #ifndef HUB_BUS_ROLE_H
 #define HUB_BUS_ROLE_H
 
@@ -15,7 +15,8 @@ struct hub_role {
 };
 
 /* Takes a role for a new handle, and takes back what the dead held before. RAPAHUB_EROLETAKEN: its
- * holder lives; RAPAHUB_EFULL; -ETIMEDOUT; RAPAHUB_ESTALE. */
+ * holder lives; RAPAHUB_EBADKIND: no such role in this region; -EINVAL: it is mapped read-only;
+ * RAPAHUB_EFULL; -ETIMEDOUT; RAPAHUB_ESTALE. */
 int hub_role_take(struct rapahub_region *region, enum hub_lease_role role, uint32_t index,
                   struct hub_role *out);
 void hub_role_drop(const struct hub_role *role);

@@ -25,7 +25,8 @@ uint32_t hub_sleep_arm(const struct hub_sleep *sleep)
 
 void hub_sleep_for(const struct hub_sleep *sleep, uint32_t sequence, uint64_t deadline_ns)
 {
-    uint64_t most = hub_clock_after(sleep->futex ? LONGEST : LOOKING);
+    uint64_t gap = sleep->gap_ns ? sleep->gap_ns : LOOKING;
+    uint64_t most = hub_clock_after(sleep->futex ? LONGEST : gap);
     uint64_t until = deadline_ns < most ? deadline_ns : most;
 
     if (sleep->futex)

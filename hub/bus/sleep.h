@@ -16,8 +16,9 @@
 
 struct hub_sleep {
     struct hub_a32 *seq, *flag;
-    bool futex; /* the region has wakes; else a sleeper looks again and again */
-    bool light; /* its participants have joined membarrier: a waker does not fence */
+    bool futex;      /* the region has wakes; else a sleeper looks again and again */
+    bool light;      /* its participants have joined membarrier: a waker does not fence */
+    uint64_t gap_ns; /* between two looks where there are no wakes; 0: 100 us */
 };
 
 /* Returns the sequence to sleep on. */

@@ -11,10 +11,12 @@
 
 void region_sweep_stage_begin(struct region_sweep *stage)
 {
+    bool state = hub_state_shape_is_kind((uint32_t)stage->kind);
     const struct rapahub_region_options options = {
         .kind = stage->kind,
         .profile = stage->profile,
-        .cells = REGION_SWEEP_CELLS,
+        .cells = state ? 0 : REGION_SWEEP_CELLS,
+        .value_bytes = state ? REGION_SWEEP_VALUE : 0,
         .leases = !stage->profile                        ? 0
                   : stage->kind == RAPAHUB_REGION_FANOUT ? 8
                                                          : 4,

@@ -12,6 +12,7 @@
 #include "tests/support/sweep.h"
 
 #define REGION_SWEEP_CELLS 4
+#define REGION_SWEEP_VALUE 256 /* bytes of a state */
 
 struct region_sweep_told { /* by the child */
     uint64_t taken;

@@ -14,6 +14,8 @@
 #include "tests/support/sweep.h"
 #include "tests/support/testing.h"
 
+#define VALUE 64 /* bytes of a state for each cell of other kinds */
+
 static uint64_t stride = 181;
 
 struct life {
@@ -26,9 +28,12 @@ struct life {
 
 static struct rapahub_region_options options_of(const struct life *life, uint32_t cells)
 {
+    bool state = life->kind == RAPAHUB_REGION_STATE_LATCH;
+
     return (struct rapahub_region_options){.kind = life->kind,
                                            .profile = life->profile,
-                                           .cells = cells,
+                                           .cells = state ? 0 : cells,
+                                           .value_bytes = state ? cells * VALUE : 0,
                                            .leases = 0,
                                            .producers = life->kind == RAPAHUB_REGION_FANIN ? 2 : 0};
 }
@@ -100,20 +105,38 @@ static void do_remove(void *user)
     tell(life, rapahub_region_remove(life->name, 0));
 }
 
-/* A region that serves. */
-static int use(struct life *life, struct sweep_point *point)
+/* A state that serves. */
+static int use_state(struct rapahub_region *region)
 {
-    struct rapahub_region *region;
+    struct rapahub_writer *writer = NULL;
+    struct rapahub_reader *reader = NULL;
+    uint64_t number = 0;
+    int r = rapahub_writer_open(region, &writer);
+
+    if (r == 0)
+        r = rapahub_reader_open(region, &reader);
+    for (uint64_t i = 1; r == 0 && i < 4; i++) {
+        r = rapahub_writer_write(writer, &i, sizeof i);
+        if (r == 0)
+            r = rapahub_reader_read(reader, &number, sizeof number, NULL, NULL);
+        if (r == 0 && number != i)
+            r = -1;
+    }
+    rapahub_writer_close(writer);
+    rapahub_reader_close(reader);
+    return r;
+}
+
+/* A region with messages that serves. */
+static int use_queue(struct life *life, struct rapahub_region *region)
+{
     struct rapahub_producer *producer = NULL;
     struct rapahub_consumer *consumer = NULL;
     uint64_t number = 0;
     struct rapahub_router *router = NULL;
     uint32_t count;
-    int r = rapahub_region_open(life->name, NULL, &region);
+    int r = rapahub_producer_open(region, NULL, &producer);
 
-    if (r < 0)
-        return sweep_fail(point, "it does not open: %s", rapahub_last_error()->text);
-    r = rapahub_producer_open(region, NULL, &producer);
     if (r == 0)
         r = rapahub_consumer_open(region, NULL, &consumer);
     if (r == 0 && life->kind == RAPAHUB_REGION_FANOUT)
@@ -130,6 +153,17 @@ static int use(struct life *life, struct sweep_point *point)
     rapahub_producer_close(producer);
     rapahub_router_close(router);
     rapahub_consumer_close(consumer);
+    return r;
+}
+
+static int use(struct life *life, struct sweep_point *point)
+{
+    struct rapahub_region *region;
+    int r = rapahub_region_open(life->name, NULL, &region);
+
+    if (r < 0)
+        return sweep_fail(point, "it does not open: %s", rapahub_last_error()->text);
+    r = life->kind == RAPAHUB_REGION_STATE_LATCH ? use_state(region) : use_queue(life, region);
     (void)rapahub_region_close(region);
     return r == 0 ? 0 : sweep_fail(point, "it does not serve: %d", r);
 }
@@ -180,8 +214,8 @@ static int check(void *user, struct sweep_point *point)
         return check_stopped(life, &report, point);
     if (point->finished && *life->result != 1)
         return sweep_fail(point, "it failed");
-    life->old += report.cells == 4;
-    life->made += report.cells == 8;
+    life->old += report.cells == 4 || report.value_bytes == 4 * VALUE;
+    life->made += report.cells == 8 || report.value_bytes == 8 * VALUE;
     r = report.verdict == 0 ? 0 : repair(life, &report, point);
     if (r == 0)
         r = use(life, point);
@@ -203,6 +237,7 @@ static void run(size_t o, struct life *life, enum sweep_mode mode)
 {
     static const char *const names[] = {[RAPAHUB_REGION_MPSC] = "MPSC",
                                         [RAPAHUB_REGION_FANOUT] = "FANOUT",
+                                        [RAPAHUB_REGION_STATE_LATCH] = "LATCH",
                                         [RAPAHUB_REGION_FANIN] = "FANIN"};
     const struct sweep sweep = {.setup = operations[o].setup,
                                 .operation = operations[o].operate,
@@ -234,6 +269,7 @@ static void run(size_t o, struct life *life, enum sweep_mode mode)
 static void a_region_is_whole_or_told_to_be_half_made(void **state)
 {
     static const enum rapahub_region_kind kinds[] = {RAPAHUB_REGION_MPSC, RAPAHUB_REGION_FANOUT,
+                                                     RAPAHUB_REGION_STATE_LATCH,
                                                      RAPAHUB_REGION_FANIN};
     struct life life = {0};
 

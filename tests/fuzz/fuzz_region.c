@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A region of any bytes. A verdict is one of the codes of its checks, or the region is whole: its
- * parts lie inside, apart. Then a producer and a consumer use it, a reaper takes back what leases
- * say, and none of them reads outside, hangs, or shows a message that is longer than its cell. */
+ * parts lie inside, apart. Then a producer and a consumer, or a writer and a reader, use it, a
+ * reaper takes back what leases say, and none of them reads outside, hangs, or shows a message that
+ * is longer than its cell, or a value that is longer than its room. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #define CELLS  4
+#define VALUE  100
 #define EDIT   6 /* bytes: the place, an operation, a value */
 #define PLACES UINT32_C(4096)
 
@@ -25,7 +27,8 @@ enum mode {
     MODE_V1 = 8,
     MODE_FANOUT = 16,
     MODE_WORK = 32,
-    MODE_FANIN = 64
+    MODE_FANIN = 64,
+    MODE_STATE = 128 /* with neither of the two above; with MODE_MPSC: STATE_LATCH */
 };
 
 static int is_verdict(int r)
@@ -35,7 +38,25 @@ static int is_verdict(int r)
            r == RAPAHUB_ECAPS || r == RAPAHUB_ELAYOUTBYTES || r == RAPAHUB_ECORRUPT;
 }
 
-static struct rapahub_region *make(unsigned mode)
+static int is_state(unsigned mode)
+{
+    return (mode & MODE_STATE) && !(mode & (MODE_FANOUT | MODE_FANIN));
+}
+
+static struct rapahub_region *make_state(unsigned mode)
+{
+    const struct rapahub_region_options options = {
+        .kind = mode & MODE_MPSC ? RAPAHUB_REGION_STATE_LATCH : RAPAHUB_REGION_STATE_V1,
+        .profile = mode & MODE_V1 ? RAPAHUB_REGION_V1 : RAPAHUB_REGION_HARDENED,
+        .value_bytes = VALUE,
+        .leases = 4};
+    struct rapahub_region *region = NULL;
+
+    FUZZ_HOLDS(rapahub_region_create(NULL, &options, &region) == 0);
+    return region;
+}
+
+static struct rapahub_region *make_queue(unsigned mode)
 {
     const struct rapahub_region_options options = {
         .kind = mode & MODE_FANOUT  ? RAPAHUB_REGION_FANOUT
@@ -138,6 +159,34 @@ static void use_fanin(struct rapahub_region *region)
     rapahub_producer_close(producers[1]);
 }
 
+static int is_read(int r)
+{
+    return r == 0 || r == RAPAHUB_EEMPTY || r == RAPAHUB_ECORRUPT || r == RAPAHUB_EMSGSIZE ||
+           r == RAPAHUB_EWRITERBUSY || r == RAPAHUB_EPEERDEAD;
+}
+
+static void use_state(struct rapahub_region *region)
+{
+    struct rapahub_writer *writer;
+    struct rapahub_reader *reader;
+    uint8_t bytes[VALUE];
+    size_t size = 0;
+    int r;
+
+    if (rapahub_reader_open(region, &reader) < 0)
+        return;
+    r = rapahub_reader_read(reader, bytes, sizeof bytes, &size, NULL);
+    FUZZ_HOLDS(is_read(r));
+    FUZZ_HOLDS(r != 0 || size <= sizeof bytes);
+    if (rapahub_writer_open(region, &writer) == 0) {
+        for (int i = 0; i < 3; i++)
+            (void)!rapahub_writer_write(writer, bytes, sizeof bytes);
+        rapahub_writer_close(writer);
+    }
+    FUZZ_HOLDS(is_read(rapahub_reader_read(reader, bytes, sizeof bytes, &size, NULL)));
+    rapahub_reader_close(reader);
+}
+
 static void use(struct rapahub_region *region)
 {
     struct hub_region_found found;
@@ -149,8 +198,12 @@ static void use(struct rapahub_region *region)
     FUZZ_HOLDS(hub_region_shape_holds(&found.shape));
     FUZZ_HOLDS(found.shape.layout_bytes <= region->mapping.size);
     region->shape = found.shape;
-    region->view = hub_region_view(region->mapping.data, &region->shape);
+    hub_region_set_views(region);
     (void)hub_reap_try(region);
+    if (hub_region_shape_is_state(&region->shape)) {
+        use_state(region);
+        return;
+    }
     use_ring(region);
     if (region->shape.kind == HUB_REGION_FANOUT)
         use_fanout(region);
@@ -182,7 +235,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_raw(data + 1, size - 1);
         return 0;
     }
-    region = make(data[0]);
+    region = is_state(data[0]) ? make_state(data[0]) : make_queue(data[0]);
     edit(region->mapping.data, region->shape.layout_bytes, data + 1, size - 1);
     if (data[0] & MODE_SUM)
         fix_sum(region->mapping.data);

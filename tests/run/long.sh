@@ -38,7 +38,7 @@ long_tests() {
     RAPAHUB_TEST_CONNECTIONS=10000 step '10,000 connections' build/release/tests/test_cluster_network_abuse
     step 'attach storm' build/release/tests/test_fault_attach_storm \
         --cycles 2000000 --kills 100000 --seed "$RANDOM"
-    for sweep in class loan host stranger spawn fanout fanin store boot log power node_disk node; do
+    for sweep in class loan host stranger spawn fanout fanin state store boot log power node_disk node; do
         step "$sweep sweep" "build/release/tests/test_fault_${sweep}_sweep" --every
     done
     for seed in 1 2 3; do

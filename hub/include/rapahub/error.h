@@ -45,6 +45,8 @@ RAPAHUB_BEGIN_DECLS
     X(EEMPTY, -4129, 75, "there is no message", "try again, or wait with a time-out")             \
     X(EBLOCKED, -4130, 75, "a producer has claimed the next position and not published it",       \
       "rapahub region inspect NAME says which one: continue or kill it")                          \
+    X(EWRITERBUSY, -4131, 75, "the state is being written, or written too often to be read",      \
+      "try again; more buffers help where it is written very often")                              \
     X(ENOTINITIALIZED, -4132, 75, "the region is not initialised",                                \
       "rapahub region inspect NAME says whether to wait or to make it anew")                      \
     X(EROLETAKEN, -4133, 6, "another process has this role in the region",                        \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* region: event regions: queues in shared memory that outlive the processes which use them.
+/* region: event regions: queues and states in shared memory that outlive the processes which use
+ * them.
  *
  * A region is a file in /dev/shm with a name, of one kind. Any process of its user may take part: a
  * host, a chimod, or a program that is neither. A process that dies, at whatever instruction,
@@ -9,9 +10,9 @@
  * docs/spec/region.md has every byte and every rule.
  *
  * Every timeout is in nanoseconds from now; 0 tries once. No wait is without end. A handle
- * (producer, consumer) is used by one thread at a time; different handles of one region by
- * different threads. A region is closed after its handles. A process that forks does not take its
- * regions with it: the child opens them anew.
+ * (producer, consumer, writer, reader) is used by one thread at a time; different handles of one
+ * region by different threads. A region is closed after its handles. A process that forks does not
+ * take its regions with it: the child opens them anew.
  *
  * RAPAHUB_EFULL, RAPAHUB_EEMPTY, -ETIMEDOUT and -EAGAIN of a push or a pop come without a
  * diagnosis.
@@ -35,14 +36,21 @@ struct rapahub_region;
 struct rapahub_producer;
 struct rapahub_consumer;
 struct rapahub_router;
+struct rapahub_writer;
+struct rapahub_reader;
 
 enum rapahub_region_kind {
     RAPAHUB_REGION_SPSC = 1,   /* one producer, one consumer */
     RAPAHUB_REGION_MPSC = 2,   /* any number of producers, one consumer */
     RAPAHUB_REGION_FANOUT = 3, /* any number of producers; a router; up to 64 consumers with a queue
                                   for each */
-    RAPAHUB_REGION_FANIN = 8   /* up to 255 producers with a ring for each, one consumer: a producer
-                                  that is slow, stopped or dead is in the way of no other */
+    RAPAHUB_REGION_STATE_V1 = 5,    /* the last value, of one writer, for any number of readers; a
+                                       writer that dies in the middle leaves none until another one
+                                       has written */
+    RAPAHUB_REGION_STATE_LATCH = 6, /* the same, in two buffers or more: there is a whole value at
+                                       every moment, wherever a writer dies */
+    RAPAHUB_REGION_FANIN = 8 /* up to 255 producers with a ring for each, one consumer: a producer
+                                that is slow, stopped or dead is in the way of no other */
 };
 
 /* FANOUT: to whom a message goes. */
@@ -77,6 +85,10 @@ struct rapahub_region_options {
     uint32_t head_batch; /* pops after which the consumer stores its place, at most 256; 32 */
     uint32_t file_mode;  /* at most 0660; 0600 */
     uint32_t producers;  /* FANIN alone: at most 255; 1 */
+    /* STATE_V1 and STATE_LATCH alone, which have no cells and no batch */
+    uint32_t value_bytes; /* the longest value has them; at most 2^30; 1,024 */
+    uint32_t buffers; /* STATE_LATCH alone: 2 to 255; 2. More of them let a reader copy for longer
+                         before the writer comes round to its buffer */
     /* of FANOUT alone */
     uint32_t consumers;  /* at most 64; 1 */
     uint32_t credit_max; /* messages that the queue of a consumer may have; `cells` */
@@ -90,6 +102,8 @@ struct rapahub_region_options {
 struct rapahub_region_open_options {
     enum rapahub_region_kind kind; /* another one is refused; 0: any */
     bool foreign;                  /* by path: also one of another user */
+    bool read_only;   /* for states alone: mapped so that nothing can be written; for readers only,
+                         which look each millisecond while they wait */
     uint64_t wait_ns; /* for roles and leases that another process is just changing; 1 s */
     uint64_t reserved[4];
 };
@@ -195,7 +209,13 @@ struct rapahub_region_report {
     bool full_held;      /* the consumer lives */
     uint32_t producers;  /* FANIN: each has a ring of `cells`; `tail` and `head` are the sums
                             over all of them */
-    char action[256];    /* what to do, in a line; "none" */
+    /* STATE_V1 and STATE_LATCH, of which `stuck` says that no whole value can be read */
+    bool writer;          /* there is one */
+    uint32_t value_bytes; /* the longest value has them */
+    uint32_t buffers;     /* STATE_LATCH alone */
+    uint32_t value_size;  /* bytes that the last value has */
+    uint64_t version;     /* number of the last value; 0: there is no value yet */
+    char action[256];     /* what to do, in a line; "none" */
 };
 
 /* The queue of a consumer of FANOUT, or the ring of a producer of FANIN, which is neither
@@ -214,7 +234,8 @@ enum rapahub_region_role {
     RAPAHUB_REGION_ROLE_NONE,
     RAPAHUB_REGION_ROLE_PRODUCER,
     RAPAHUB_REGION_ROLE_CONSUMER,
-    RAPAHUB_REGION_ROLE_ROUTER
+    RAPAHUB_REGION_ROLE_ROUTER,
+    RAPAHUB_REGION_ROLE_WRITER
 };
 
 /* A handle that holds a lease. */
@@ -377,6 +398,42 @@ RAPAHUB_API void rapahub_consumer_blocked(const struct rapahub_consumer *consume
 RAPAHUB_API_CHECKED int rapahub_consumer_fd(struct rapahub_consumer *consumer);
 /* Ends it, and of FANOUT its subscription; what is in its queue stays. NULL is allowed. */
 RAPAHUB_API void rapahub_consumer_close(struct rapahub_consumer *consumer);
+
+/* ---- states: the writer, and readers ---- */
+
+/* Opens the writer of a region of kind STATE_V1 or STATE_LATCH. A writer that died is replaced, and
+ * nothing has to be put right before. RAPAHUB_EROLETAKEN: another one lives, or is stopped.
+ * RAPAHUB_EBADKIND; RAPAHUB_EFULL: all leases are held; -EINVAL: the region was opened read-only.
+ * r[impl region.state.writer] */
+RAPAHUB_API_CHECKED int rapahub_writer_open(struct rapahub_region *region,
+                                            struct rapahub_writer **out);
+
+/* Writes the next version of the value: any bytes, also none. Never waits for readers. -EMSGSIZE:
+ * it is longer than `value_bytes`, and nothing changed; RAPAHUB_ERETIRED; RAPAHUB_ECORRUPT. */
+RAPAHUB_API_CHECKED int rapahub_writer_write(struct rapahub_writer *writer, const void *data,
+                                             size_t size);
+RAPAHUB_API void rapahub_writer_close(struct rapahub_writer *writer); /* NULL is allowed */
+
+/* Opens a reader: any number of them, without a lease. It needs only a region that was opened
+ * read-only. RAPAHUB_EBADKIND. */
+RAPAHUB_API_CHECKED int rapahub_reader_open(struct rapahub_region *region,
+                                            struct rapahub_reader **out);
+
+/* Copies the last value to `to`, whole; `out_size` gets its size and `version` its version, which
+ * grows by one with each value, from 1 on, and never goes back. Either may be NULL. Never waits for
+ * a writer. RAPAHUB_EEMPTY, without a diagnosis: none was written yet. -EMSGSIZE: it is longer than
+ * `size`; its size and version are told. RAPAHUB_EWRITERBUSY: 1,024 tries met the writer at its
+ * work; RAPAHUB_EPEERDEAD, of STATE_V1 alone: a writer died at it, and there is no other yet.
+ * RAPAHUB_ECORRUPT. r[impl region.state.torn] */
+RAPAHUB_API_CHECKED int rapahub_reader_read(struct rapahub_reader *reader, void *to, size_t size,
+                                            size_t *out_size, uint64_t *version);
+
+/* Waits until there is a later version than `version`, of which 0 is before the first. -ETIMEDOUT,
+ * without a diagnosis; RAPAHUB_EPEERDEAD: the writer proved dead, which is told once for each;
+ * RAPAHUB_ESTALE. r[impl region.state.wait] */
+RAPAHUB_API_CHECKED int rapahub_reader_wait(struct rapahub_reader *reader, uint64_t version,
+                                            uint64_t timeout_ns);
+RAPAHUB_API void rapahub_reader_close(struct rapahub_reader *reader); /* NULL is allowed */
 
 RAPAHUB_END_DECLS
 
