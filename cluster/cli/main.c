@@ -5,7 +5,7 @@
 
 #include "cluster/cli/cluster_commands.h"
 #include "host/cli/commands.h"
-#include "host/cli/region_commands.h"
+#include "host/cli/region/region_commands.h"
 #include "host/cli/start.h"
 
 int main(int argc, char **argv)

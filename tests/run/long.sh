@@ -41,6 +41,7 @@ long_tests() {
     for sweep in class loan host stranger spawn fanout fanin state store boot log power node_disk node; do
         step "$sweep sweep" "build/release/tests/test_fault_${sweep}_sweep" --every
     done
+    step 'states, 10^9 versions' build/release/tests/test_unit_bus_state_threads --long
     for seed in 1 2 3; do
         step "metastore, random $seed" build/release/tests/test_unit_cluster-metastore_random \
             --operations 100000 --seed "$seed"

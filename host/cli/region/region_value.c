@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/cli/target/value_type.h"
+#include "host/cli/region/region_value.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static int refuse(const char *text, const char *why)
                         text, why);
 }
 
-int cli_value_type_parse(const char *text, struct cli_value_type *out)
+int cli_region_value_parse(const char *text, struct cli_region_value *out)
 {
     OWN(hub_memory) char *method = NULL;
 
@@ -33,7 +33,7 @@ int cli_value_type_parse(const char *text, struct cli_value_type *out)
     return out->value ? 0 : rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a value");
 }
 
-void cli_value_type_fini(struct cli_value_type *type)
+void cli_region_value_fini(struct cli_region_value *type)
 {
     if (type->signature)
         hub_signature_release(&type->signature);

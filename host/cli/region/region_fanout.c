@@ -10,7 +10,7 @@
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
 #include "host/cli/command/interrupt.h"
-#include "host/cli/region_commands.h"
+#include "host/cli/region/region_commands.h"
 #include "host/cli/text/json.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"

@@ -9,8 +9,8 @@
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
 #include "host/cli/command/interrupt.h"
-#include "host/cli/region_commands.h"
-#include "host/cli/region_report.h"
+#include "host/cli/region/region_commands.h"
+#include "host/cli/region/region_report.h"
 #include "host/cli/text/json.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -41,6 +41,15 @@ static int take(struct cli *cli, struct sample *out)
     return r;
 }
 
+static void show_state(const struct rapahub_region_report *report, bool rates, uint64_t written)
+{
+    printf("version %" PRIu64 "  size %" PRIu32 " of %" PRIu32 "  reaped %" PRIu64, report->version,
+           report->value_size, report->value_bytes, report->reaped);
+    if (rates)
+        printf("  written/s %" PRIu64, written);
+    putchar('\n');
+}
+
 /* Without a sample before there are no rates. */
 static int show(const struct cli *cli, const struct sample *before, const struct sample *now)
 {
@@ -48,6 +57,7 @@ static int show(const struct cli *cli, const struct sample *before, const struct
     uint64_t span = before ? now->at_ns - before->at_ns : 0;
     uint64_t published = before ? rate(before->report.tail, report->tail, span) : 0;
     uint64_t taken = before ? rate(before->report.head, report->head, span) : 0;
+    uint64_t written = before ? rate(before->report.version, report->version, span) : 0;
 
     if (cli_json_wanted(cli))
         return cli_json_print(
@@ -55,9 +65,14 @@ static int show(const struct cli *cli, const struct sample *before, const struct
             MEMBER("tail", report->tail), MEMBER("head", report->head),
             MEMBER("depth", report->tail - report->head), MEMBER("cells", report->cells),
             MEMBER("poisoned", report->poisoned), MEMBER("reaped", report->reaped),
-            MEMBER("decode_errors", report->decode_errors), MEMBER("routed", report->routed),
-            MEMBER("dropped", report->dropped), MEMBER("published_per_s", published),
-            MEMBER("taken_per_s", taken));
+            MEMBER("decode_errors", report->decode_errors), MEMBER("routed", report->routed), MEMBER("dropped", report->dropped),
+            MEMBER("version", report->version), MEMBER("value_size", report->value_size),
+            MEMBER("published_per_s", published), MEMBER("taken_per_s", taken),
+            MEMBER("written_per_s", written));
+    if (report->value_bytes > 0) {
+        show_state(report, before != NULL, written);
+        return 0;
+    }
     printf("tail %" PRIu64 "  head %" PRIu64 "  depth %" PRIu64 " of %" PRIu64 "  poisoned %" PRIu64
            "  reaped %" PRIu64,
            report->tail, report->head, report->tail - report->head, cli_region_report_room(report),

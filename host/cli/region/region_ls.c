@@ -7,8 +7,8 @@
 
 #include "host/cli/command/cli.h"
 #include "host/cli/command/listing.h"
-#include "host/cli/region_commands.h"
-#include "host/cli/region_report.h"
+#include "host/cli/region/region_commands.h"
+#include "host/cli/region/region_report.h"
 #include "host/config/units.h"
 
 static void add_row(struct cli_listing *listing, const char *name,

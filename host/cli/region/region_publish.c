@@ -12,8 +12,8 @@
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
 #include "host/cli/command/interrupt.h"
-#include "host/cli/region_commands.h"
-#include "host/cli/target/value_type.h"
+#include "host/cli/region/region_commands.h"
+#include "host/cli/region/region_value.h"
 #include "host/cli/text/json.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -37,7 +37,7 @@ struct publishing {
     uint64_t number; /* the number of the line, from 1 on */
     uint64_t published;
     int interrupt;
-    struct cli_value_type type; /* the option --type */
+    struct cli_region_value type; /* the option --type */
 };
 
 static int push_once(struct publishing *p)
@@ -188,7 +188,7 @@ static int read_type(const struct cli *cli, struct publishing *p)
         return rapahub_fail(RAPAHUB_EINVAL, "",
                             "--type and --long %s: the text of a value is neither cut nor split",
                             p->too_long == TOO_LONG_CUT ? "cut" : "split");
-    return cli_value_type_parse(text, &p->type);
+    return cli_region_value_parse(text, &p->type);
 }
 
 static int open_all(struct cli *cli, struct publishing *p, struct rapahub_region **region)
@@ -213,7 +213,7 @@ static int open_all(struct cli *cli, struct publishing *p, struct rapahub_region
         r = rapahub_region_open(arguments->operands[0], &options, region);
     if (r == 0)
         r = rapahub_region_inspect(arguments->operands[0], options.foreign, &report);
-    if (r == 0 && report.message_max == 0)
+    if (r == 0 && report.message_max == 0 && report.value_bytes == 0)
         r = rapahub_fail(RAPAHUB_ESTALE, "region.generation", "the region was removed meanwhile");
     if (r == 0)
         p->max = p->type.type ? TEXT_MAX : report.message_max;
@@ -252,7 +252,7 @@ int cli_region_publish(struct cli *cli)
     rapahub_producer_close(p.producer);
     (void)rapahub_region_close(region);
     free(p.line);
-    cli_value_type_fini(&p.type);
+    cli_region_value_fini(&p.type);
     hub_fd_release(&p.interrupt);
     return r;
 }

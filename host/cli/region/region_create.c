@@ -7,9 +7,12 @@
 
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
-#include "host/cli/region_commands.h"
-#include "host/cli/region_report.h"
+#include "host/cli/region/region_commands.h"
+#include "host/cli/region/region_report.h"
 #include "host/cli/text/json.h"
+
+#define CELLS 1024
+#define BYTES 1024 /* a cell, or a value */
 
 static int read_mode(const char *text, uint32_t *out)
 {
@@ -30,15 +33,34 @@ static uint32_t number(const struct cli *cli, const char *option)
     return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
+static bool is_state(enum rapahub_region_kind kind)
+{
+    return kind == RAPAHUB_REGION_STATE_V1 || kind == RAPAHUB_REGION_STATE_LATCH;
+}
+
+/* Sets what is not given: a region has cells, or a value. */
+static void set_defaults(struct rapahub_region_options *options)
+{
+    if (is_state(options->kind)) {
+        options->value_bytes = options->value_bytes ? options->value_bytes : BYTES;
+        return;
+    }
+    options->cells = options->cells ? options->cells : CELLS;
+    options->cell_bytes = options->cell_bytes ? options->cell_bytes : BYTES;
+}
+
 static int read_options(struct cli *cli, struct rapahub_region_options *out)
 {
-    static const enum rapahub_region_kind kinds[] = {RAPAHUB_REGION_SPSC, RAPAHUB_REGION_MPSC,
-                                                     RAPAHUB_REGION_FANOUT, RAPAHUB_REGION_FANIN};
+    static const enum rapahub_region_kind kinds[] = {
+        RAPAHUB_REGION_SPSC,  RAPAHUB_REGION_MPSC,     RAPAHUB_REGION_FANOUT,
+        RAPAHUB_REGION_FANIN, RAPAHUB_REGION_STATE_V1, RAPAHUB_REGION_STATE_LATCH};
     const struct cli_arguments *arguments = &cli->arguments;
 
     if (!cli_arguments_text(arguments, "kind")) {
         cli_failure_hint(cli, "rapahub help %s", cli->command->name);
-        return rapahub_fail(RAPAHUB_ECONFIG, "", "--kind is missing: spsc, mpsc, fanout or fanin");
+        return rapahub_fail(
+            RAPAHUB_ECONFIG, "",
+            "--kind is missing: spsc, mpsc, fanout, fanin, state-v1 or state-latch");
     }
     *out = (struct rapahub_region_options){
         .kind = kinds[cli_arguments_choice(arguments, "kind")],
@@ -48,11 +70,14 @@ static int read_options(struct cli *cli, struct rapahub_region_options *out)
         .cell_bytes = number(cli, "cell-bytes"),
         .leases = number(cli, "leases"),
         .producers = number(cli, "producers"),
+        .value_bytes = number(cli, "value-bytes"),
+        .buffers = number(cli, "buffers"),
         .consumers = number(cli, "consumers"),
         .mode = (enum rapahub_region_mode)cli_arguments_choice(arguments, "mode"),
         .credit = (enum rapahub_region_credit)cli_arguments_choice(arguments, "credit"),
         .credit_max = number(cli, "credit-max"),
         .detach_after_ns = cli_arguments_number(arguments, "detach-after")};
+    set_defaults(out);
     return read_mode(cli_arguments_text(arguments, "file-mode"), &out->file_mode);
 }
 
@@ -64,12 +89,16 @@ static int tell(const struct cli *cli, const struct rapahub_region_options *opti
     const char *profile = options->profile == RAPAHUB_REGION_V1 ? "v1" : "hardened";
 
     if (cli_json_wanted(cli))
-        return cli_json_print(stdout, cli->command->schema, MEMBER("name", name),
-                              MEMBER("kind", kind), MEMBER("profile", profile),
-                              MEMBER("cells", options->cells),
-                              MEMBER("cell_bytes", options->cell_bytes));
-    cli_failure_note(cli, "%s: %s, %s, %u cells of %u bytes", name, kind, profile, options->cells,
-                     options->cell_bytes);
+        return cli_json_print(
+            stdout, cli->command->schema, MEMBER("name", name), MEMBER("kind", kind),
+            MEMBER("profile", profile), MEMBER("cells", options->cells),
+            MEMBER("cell_bytes", options->cell_bytes), MEMBER("value_bytes", options->value_bytes));
+    if (is_state(options->kind))
+        cli_failure_note(cli, "%s: %s, %s, values of up to %u bytes", name, kind, profile,
+                         options->value_bytes);
+    else
+        cli_failure_note(cli, "%s: %s, %s, %u cells of %u bytes", name, kind, profile,
+                         options->cells, options->cell_bytes);
     return 0;
 }
 

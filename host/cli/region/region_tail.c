@@ -11,8 +11,8 @@
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
 #include "host/cli/command/interrupt.h"
-#include "host/cli/region_commands.h"
-#include "host/cli/target/value_type.h"
+#include "host/cli/region/region_commands.h"
+#include "host/cli/region/region_value.h"
 #include "host/cli/text/json.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -31,7 +31,7 @@ struct tailing {
     uint64_t left; /* messages until the end; UINT64_MAX: no end */
     int interrupt;
     uint8_t *bytes;             /* MESSAGE_MAX of them */
-    struct cli_value_type type; /* the option --type */
+    struct cli_region_value type; /* the option --type */
 };
 
 /* The message is its text, or the JSON of its value. */
@@ -52,7 +52,7 @@ static int write_json(const struct tailing *tailing, const struct rapahub_messag
 static int print_value(const struct tailing *tailing, const struct rapahub_message *shown,
                        char **out)
 {
-    const struct cli_value_type *type = &tailing->type;
+    const struct cli_region_value *type = &tailing->type;
     struct rapahub_message message = *shown;
     int r;
 
@@ -185,7 +185,7 @@ static int open_all(struct cli *cli, struct tailing *tailing, struct rapahub_reg
     int r = read_consumer(cli, &consumer);
 
     if (r == 0 && type)
-        r = cli_value_type_parse(type, &tailing->type);
+        r = cli_region_value_parse(type, &tailing->type);
     if (r == 0)
         r = cli_interrupt_open(&tailing->interrupt);
     tailing->bytes = malloc(MESSAGE_MAX);
@@ -221,7 +221,7 @@ int cli_region_tail(struct cli *cli)
     rapahub_consumer_close(tailing.consumer);
     (void)rapahub_region_close(region);
     free(tailing.bytes);
-    cli_value_type_fini(&tailing.type);
+    cli_region_value_fini(&tailing.type);
     hub_fd_release(&tailing.interrupt);
     return r == RAPAHUB_EPIPE ? 0 : r;
 }

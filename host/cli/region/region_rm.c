@@ -6,7 +6,7 @@
 
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
-#include "host/cli/region_commands.h"
+#include "host/cli/region/region_commands.h"
 #include "host/cli/text/json.h"
 
 int cli_region_rm(struct cli *cli)

@@ -7,8 +7,8 @@
 
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
-#include "host/cli/region_commands.h"
-#include "host/cli/region_report.h"
+#include "host/cli/region/region_commands.h"
+#include "host/cli/region/region_report.h"
 #include "host/config/units.h"
 #include "hub/base/clock.h"
 
@@ -87,6 +87,17 @@ static void print_messages(const struct rapahub_region_report *report)
                report->decode_errors);
 }
 
+static void print_state(const struct rapahub_region_report *report)
+{
+    printf("size         %s, a value of up to %" PRIu32 " bytes", SIZE_TEXT(report->bytes),
+           report->value_bytes);
+    if (report->buffers > 0)
+        printf(", %" PRIu32 " buffers", report->buffers);
+    printf("\nvalue        version %" PRIu64 ", %" PRIu32 " bytes%s\n", report->version,
+           report->value_size, report->stuck ? "; no whole one can be read" : "");
+    printf("roles        writer %s\n", report->writer ? "held" : "free");
+}
+
 static void print_text(const struct rapahub_region_report *report)
 {
     printf("path         %s\n", report->path);
@@ -97,6 +108,10 @@ static void print_text(const struct rapahub_region_report *report)
            cli_region_report_profile(report), report->generation);
     printf("capabilities required %#" PRIx64 ", optional %#" PRIx64 "\n", report->caps_required,
            report->caps_optional);
+    if (report->value_bytes > 0) {
+        print_state(report);
+        return;
+    }
     printf("size         %s, %" PRIu32 " cells of %" PRIu32 " bytes\n", SIZE_TEXT(report->bytes),
            report->cells, report->cell_bytes);
     print_messages(report);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/cli/region_report.h"
+#include "host/cli/region/region_report.h"
 
 #include <string.h>
 
@@ -14,6 +14,10 @@ const char *cli_region_report_kind(const struct rapahub_region_report *report)
         return "fanout";
     case RAPAHUB_REGION_FANIN:
         return "fanin";
+    case RAPAHUB_REGION_STATE_V1:
+        return "state-v1";
+    case RAPAHUB_REGION_STATE_LATCH:
+        return "state-latch";
     default:
         return "-";
     }
@@ -40,7 +44,7 @@ const char *cli_region_report_credit(const struct rapahub_region_report *report)
 
 const char *cli_region_report_role(enum rapahub_region_role role)
 {
-    static const char *const words[] = {"none", "producer", "consumer", "router"};
+    static const char *const words[] = {"none", "producer", "consumer", "router", "writer"};
 
     return words[role];
 }
@@ -118,5 +122,8 @@ void cli_region_report_write(struct cli_json *json, const char *name,
                  MEMBER("credit", cli_region_report_credit(report)),
                  MEMBER("routed", report->routed), MEMBER("dropped", report->dropped),
                  MEMBER("stuck", report->stuck));
+    cli_json_put(json, MEMBER("writer", report->writer), MEMBER("version", report->version),
+                 MEMBER("value_size", report->value_size),
+                 MEMBER("value_bytes", report->value_bytes), MEMBER("buffers", report->buffers));
     write_figures(json, report);
 }

@@ -21,6 +21,8 @@ int cli_region_publish(struct cli *cli);
 int cli_region_fanout_route(struct cli *cli);
 int cli_region_rm(struct cli *cli);
 int cli_region_stat(struct cli *cli);
+int cli_region_state_get(struct cli *cli);
+int cli_region_state_put(struct cli *cli);
 int cli_region_tail(struct cli *cli);
 
 /* Reads the number of a consumer or producer, from 0 on. RAPAHUB_ECONFIG: `whose` it would be. */

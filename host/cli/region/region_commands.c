@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/cli/region_commands.h"
+#include "host/cli/region/region_commands.h"
 
 #include <stddef.h>
 
@@ -9,19 +9,23 @@
     VALUE(SPAN, "wait", "DUR", "wait so long until no process takes part in it", .fallback = "0s")
 #define MAKE_OPTIONS                                                                              \
     VALUE(CHOICE, "kind", "K",                                                                    \
-          "one producer and one consumer, many producers and one consumer, many of both, or "     \
-          "many producers, each with a ring, and one consumer; required",                         \
-          .choices = "spsc|mpsc|fanout|fanin"),                                                   \
+          "one producer and one consumer, many producers and one consumer, many of both, "        \
+          "many producers, each with a ring, and one consumer, or the last value of one writer, " \
+          "in one place or in several; required",                                                 \
+          .choices = "spsc|mpsc|fanout|fanin|state-v1|state-latch"),                              \
         VALUE(CHOICE, "profile", "P",                                                             \
               "hardened: a death in the wrong moment costs a message, not "                       \
               "the region",                                                                       \
               .choices = "hardened|v1", .fallback = "hardened"),                                  \
-        VALUE(COUNT, "cells", "N", "messages that it holds, a power of two", .fallback = "1024"), \
+        VALUE(COUNT, "cells", "N", "messages that it holds, a power of two; 1024"),               \
         VALUE(COUNT, "cell-bytes", "N",                                                           \
-              "bytes of a cell, a multiple of 64; a message has 16 less at most",                 \
-              .fallback = "1024"),                                                                \
+              "bytes of a cell, a multiple of 64; a message has 16 less at most; 1024"),          \
         VALUE(COUNT, "leases", "N", "hardened: producers and consumers at once",                  \
               .fallback = "64"),                                                                  \
+        VALUE(COUNT, "value-bytes", "N", "states: bytes of the longest value; 1024"),             \
+        VALUE(COUNT, "buffers", "N",                                                              \
+              "state-latch: places for a value, 2 to 255; more of them where it is written very " \
+              "often; 2"),                                                                        \
         VALUE(COUNT, "producers", "N", "fanin: producers, each with a ring; 1 to 255"),           \
         VALUE(COUNT, "consumers", "N", "fanout: consumers, each with a queue; 1 to 64"),          \
         VALUE(CHOICE, "mode", "M", "fanout: a message is for all consumers, or for one of them",  \
@@ -75,6 +79,14 @@ static const struct cli_option tail_options[] = {
     FOREIGN_OPTION,
     END};
 
+static const struct cli_option get_options[] = {
+    FLAG("watch", "this value and each later one, until Ctrl-C; some may be passed over"),
+    VALUE(COUNT, "number", "N", "with --watch: end after so many values", .letter = 'n'),
+    FLAG("versions", "each value after its version and a space"),
+    FLAG("zero", "values end with a 0 instead of a new line", .letter = '0'),
+    FOREIGN_OPTION,
+    END};
+
 static const struct cli_option stat_options[] = {
     VALUE(SPAN, "every", "DUR", "again and again, with rates, until Ctrl-C", .letter = 'n'),
     FOREIGN_OPTION, END};
@@ -87,7 +99,7 @@ static const struct cli_option stat_options[] = {
     "name, path, verdict, code, class, detail, kind, profile, caps_required, caps_optional, " \
     "generation, id, init_pid, bytes, cell_bytes, producer, consumer, producers, router, "    \
     "mode, credit, "                                                                          \
-    "routed, dropped, stuck, " FIGURES
+    "routed, dropped, stuck, writer, version, value_size, value_bytes, buffers, " FIGURES
 
 const struct cli_command cli_region_commands[] = {
     {.name = "region ls",
@@ -102,12 +114,13 @@ const struct cli_command cli_region_commands[] = {
     {.name = "region create",
      .operands = "NAME",
      .summary = "make an event region",
-     .text = "Makes a region for messages between processes, which stays until `rapahub region\n"
-             "rm`. NAME is of letters, digits, '_', '-' and '.', or a path in a tmpfs. All its\n"
+     .text = "Makes a region for messages between processes, or for the last value of a state,\n"
+             "which stays until `rapahub region rm`. NAME is of letters, digits, '_', '-' and '.', "
+             "or a path in a tmpfs. All its\n"
              "memory is reserved at once.",
      .example = "rapahub region create jobs --kind mpsc --cells 4096",
      .schema = "rapahub.region.create/1",
-     .members = "name, kind, profile, cells, cell_bytes",
+     .members = "name, kind, profile, cells, cell_bytes, value_bytes",
      .options = create_options,
      .operand = CLI_OPERAND_FREE,
      .operands_min = 1,
@@ -145,6 +158,36 @@ const struct cli_command cli_region_commands[] = {
      .operands_min = 1,
      .operands_max = 1,
      .run = cli_region_tail},
+    {.name = "region put",
+     .operands = "NAME [VALUE]",
+     .summary = "write the value of a state",
+     .text =
+         "Writes VALUE, or all of standard input, as the value of a region of kind state-v1 or\n"
+         "state-latch. Exit status 6 where it has a writer that lives.",
+     .example = "rapahub region put board 'all is well'\n"
+                "df -h | rapahub region put board",
+     .schema = "rapahub.region.put/1",
+     .members = "name, size",
+     .options = look_options,
+     .operand = CLI_OPERAND_REGION,
+     .operands_min = 1,
+     .operands_max = 2,
+     .run = cli_region_state_put},
+    {.name = "region get",
+     .operands = "NAME",
+     .summary = "the value of a state",
+     .text = "Writes the last value to standard output, always a whole one, and a new line if it\n"
+             "does not end with one. Needs only the right to read the region. Exit status 75\n"
+             "where there is none yet, 9 where the writer of a state-v1 died while it wrote.",
+     .example = "rapahub region get board\n"
+                "rapahub region get board --watch --versions",
+     .schema = "rapahub.region.get/1",
+     .members = "version, size, value",
+     .options = get_options,
+     .operand = CLI_OPERAND_REGION,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cli_region_state_get},
     {.name = "region route",
      .operands = "NAME",
      .summary = "be the router of a region of kind fanout",
@@ -202,10 +245,12 @@ const struct cli_command cli_region_commands[] = {
      .operands = "NAME",
      .summary = "how many messages went through a region",
      .text = "Positions, messages in it, positions that were poisoned, leases that were taken\n"
-             "back. With -n again and again, with rates.",
+             "back; of a state its version and the size of its value. With -n again and again,\n"
+             "with rates.",
      .example = "rapahub region stat jobs -n 1s",
      .schema = "rapahub.region.stat/1",
-     .members = "name, " FIGURES ", routed, dropped, published_per_s, taken_per_s",
+     .members = "name, " FIGURES ", routed, dropped, version, value_size, published_per_s, "
+                "taken_per_s, written_per_s",
      .options = stat_options,
      .operand = CLI_OPERAND_REGION,
      .operands_min = 1,
