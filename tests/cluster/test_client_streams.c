@@ -5,96 +5,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <rapahub/client.h>
-#include <rapahub/error.h>
-#include <rapahub/stream.h>
-
-#include "cluster/link/connection.h"
-#include "hub/base/clock.h"
-#include "hub/base/random.h"
-#include "hub/wire/signature.h"
-#include "tests/cluster/network_stage.h"
-#include "tests/support/testing.h"
-
-#define SECOND  UINT64_C(1000000000)
-#define PIECE   ((size_t)64 << 10)
-#define BOUNDED ((size_t)16 << 20) /* bytes between the two ends, at most */
-#if defined(__SANITIZE_THREAD__)   /* which takes minutes for as much as others take */
-#define SIZE ((size_t)24 << 20)
-#else
-#define SIZE ((size_t)64 << 20)
-#endif
-
-static const char pools[] =
-    "pools:\n"
-    "  - pool_name: pack\n"
-    "    module: " TEST_CODEC "\n"
-    "    durability: none\n"
-    "    supervise: {intensity: 200/10s, backoff: {initial: 1ms, max: 5ms}}\n";
-
-static struct network network;
-static uint8_t *plain; /* SIZE bytes that do not get smaller */
-
-/* A client, and the pool. */
-struct stage {
-    struct rapahub_client *client;
-    struct rapahub_container_id target;
-};
-
-static void open_stage(struct stage *stage, const char *address)
-{
-    const char *const nodes[] = {address, NULL};
-    const struct rapahub_client_options options = {
-        .nodes = nodes, .tls = network.ana, .wait_ns = 30 * SECOND, .call_timeout_ns = 60 * SECOND};
-
-    *stage = (struct stage){.client = NULL};
-    assert_int_equal(rapahub_client_open(&options, &stage->client), 0);
-    assert_int_equal(rapahub_client_pool(stage->client, "pack", &stage->target.pool), 0);
-}
-
-static int call(const struct stage *stage, const char *method, struct rapahub_source *from,
-                struct rapahub_sink *to, uint64_t timeout_ns)
-{
-    const struct rapahub_call call = {.target = stage->target,
-                                      .method = method,
-                                      .arguments = (const void *const[]){&from, &to, NULL},
-                                      .timeout_ns = timeout_ns};
-    uint64_t written;
-
-    return rapahub_client_call(stage->client, &call, &written);
-}
-
-#define COMPRESS   "compress(source, sink) -> u64"
-#define DECOMPRESS "decompress(source, sink) -> u64"
-
-static void works(const struct stage *stage, size_t size)
-{
-    struct rapahub_source *from, *packed_from;
-    struct rapahub_sink *packed, *back;
-    size_t packed_size, back_size;
-    const void *data;
-
-    assert_int_equal(rapahub_source_of_memory(plain, size, &from), 0);
-    assert_int_equal(rapahub_sink_of_memory(2 * size + 1024, &packed), 0);
-    assert_int_equal(call(stage, COMPRESS, from, packed, 0), 0);
-    data = rapahub_sink_data(packed, &packed_size);
-    assert_true(packed_size > 0);
-    assert_int_equal(rapahub_source_of_memory(data, packed_size, &packed_from), 0);
-    assert_int_equal(rapahub_sink_of_memory(size, &back), 0);
-    assert_int_equal(call(stage, DECOMPRESS, packed_from, back, 0), 0);
-    data = rapahub_sink_data(back, &back_size);
-    assert_int_equal(back_size, size);
-    assert_true(size == 0 || memcmp(data, plain, size) == 0);
-    rapahub_source_destroy(from);
-    rapahub_source_destroy(packed_from);
-    rapahub_sink_destroy(packed);
-    rapahub_sink_destroy(back);
-}
+#include "tests/cluster/client_streams_stage.h"
 
 static void goes_there_and_back(const char *address, const char *way)
 {
@@ -407,114 +320,6 @@ static void a_client_that_is_closed_or_killed_leaves_nothing(void **state)
     rapahub_client_close(stage.client);
 }
 
-/* ---- a client that breaks the rules ---- */
-
-struct hostile {
-    struct hub_closer *closer;
-    struct cluster_connection *connection;
-};
-
-static int hear(void *user, const struct cluster_frame *frame, const struct cluster_body *body)
-{
-    (void)user;
-    (void)frame;
-    (void)body;
-    return 0;
-}
-
-static void no_credit(void *user)
-{
-    (void)user;
-}
-
-static void reach(struct hostile *hostile)
-{
-    static const struct cluster_connection_hooks hooks = {hear, no_credit};
-    struct cluster_connection_options options = {.body_max = 1 << 20, .streams = true};
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    snprintf(address.sun_path, sizeof address.sun_path, "%.100s", network.local + 5);
-    assert_int_equal(connect(fd, (const void *)&address, sizeof address), 0);
-    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
-    assert_int_equal(hub_closer_create(&hostile->closer), 0);
-    options.closer = hostile->closer;
-    assert_int_equal(cluster_connection_create(fd, &options, &hooks, hostile, &hostile->connection),
-                     0);
-}
-
-static void put(struct hostile *hostile, const struct cluster_frame *frame,
-                const struct cluster_body *body)
-{
-    assert_int_equal(cluster_connection_put(hostile->connection, frame, body), 0);
-}
-
-/* A call of `compress`, whose streams are opened. */
-static void put_call(struct hostile *hostile, uint64_t origin, const struct stage *stage)
-{
-    const struct cluster_body body = {.call = {.left_us = 60000000,
-                                               .method_id = hub_signature_hash(COMPRESS),
-                                               .sources = 1,
-                                               .sinks = 2,
-                                               .arguments = {"\0\1", 2}}};
-    struct cluster_frame frame = {.type = CLUSTER_FRAME_CALL,
-                                  .ttl = CLUSTER_FRAME_TTL,
-                                  .uid = {origin, 1},
-                                  .pool = (uint64_t)stage->target.pool.major << 32 |
-                                          stage->target.pool.minor};
-
-    put(hostile, &frame, &body);
-    frame.type = CLUSTER_FRAME_BULK_OPEN;
-    for (uint32_t i = 0; i < 2; i++) {
-        frame.stream = i + 1;
-        put(hostile, &frame, &(struct cluster_body){.bulk_open = {i, i == 1}});
-    }
-}
-
-/* Sends and hears until the node has cut it off. */
-static bool is_cut_off(void *user)
-{
-    const struct hostile *hostile = user;
-
-    return cluster_connection_dispatch(hostile->connection, hub_clock_now()) < 0;
-}
-
-static bool has_counted(void *user)
-{
-    const struct rapahub_call call = {.target = {{UINT32_MAX, 16}, 0},
-                                      .method = "status() -> string"};
-    struct rapahub_string text = {NULL, 0};
-
-    assert_int_equal(rapahub_client_call(((struct stage *)user)->client, &call, &text), 0);
-    return memmem(text.data, text.size, "cluster.stream.credit", 21) != NULL;
-}
-
-/* r[verify cluster.stream.credit] r[verify cluster.client.broken] */
-static void a_client_that_ignores_credit_is_cut_off_and_counted(void **state)
-{
-    static const struct cluster_body hello = {.hello = {.protocol_least = CLUSTER_BODY_PROTOCOL,
-                                                        .protocol_most = CLUSTER_BODY_PROTOCOL,
-                                                        .role = CLUSTER_ROLE_CLIENT,
-                                                        .origin = UINT64_C(1) << 63 | 4711,
-                                                        .retry_ns = SECOND}};
-    struct hostile hostile;
-    struct stage stage;
-
-    (void)state;
-    open_stage(&stage, network.local);
-    reach(&hostile);
-    put(&hostile, &(struct cluster_frame){.type = CLUSTER_FRAME_HELLO}, &hello);
-    put_call(&hostile, hello.hello.origin, &stage);
-    for (size_t sent = 0; sent < SIZE / 8; sent += PIECE)
-        memcpy(cluster_connection_put_data(hostile.connection, 1, PIECE), plain + sent, PIECE);
-    assert_true(process_until(is_cut_off, &hostile, 30 * SECOND));
-    assert_true(process_until(has_counted, &stage, 30 * SECOND));
-    works(&stage, PIECE); /* nobody else loses anything */
-    cluster_connection_release(&hostile.connection);
-    hub_closer_release(&hostile.closer);
-    rapahub_client_close(stage.client);
-}
-
 /* ---- the command line ---- */
 
 static void write_file(const char *path, const void *bytes, size_t size)
@@ -564,32 +369,6 @@ static void the_command_line_gives_files(void **state)
     process_result_fini(&result);
 }
 
-static int set_up(void **state)
-{
-    struct hub_random random;
-
-    (void)state;
-    plain = malloc(SIZE);
-    assert_non_null(plain);
-    hub_random_init(&random, 1);
-    for (size_t i = 0; i + 8 <= SIZE; i += 8) {
-        uint64_t word = hub_random_next(&random);
-
-        memcpy(plain + i, &word, sizeof word);
-    }
-    network_open(&network);
-    node_process_apply(&network.node, pools);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    network_close(&network);
-    free(plain);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -602,7 +381,6 @@ int main(void)
         cmocka_unit_test(a_cancelled_call_gives_its_streams_back),
         cmocka_unit_test(a_stream_that_fails_is_the_failure_of_its_call),
         cmocka_unit_test(a_client_that_is_closed_or_killed_leaves_nothing),
-        cmocka_unit_test(a_client_that_ignores_credit_is_cut_off_and_counted),
         cmocka_unit_test(the_command_line_gives_files),
     };
 
