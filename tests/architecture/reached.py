@@ -42,6 +42,7 @@ class Product:
         for path in paths:
             code = source_tree.code_only(source_tree.read(root, path))
             outside |= {(path, word) for word in self.read(path, code, in_file.get(path, []))}
+        self.meanings = self.find_meanings()
         entries = {key for key in self.bodies if ENTRY_POINT.fullmatch(key[1])}
         self.reached = self.follow(entries | outside)
         later = {key for key in self.bodies if key[1] in LATER}
@@ -64,9 +65,19 @@ class Product:
             lines[function.line - 1:function.end] = [""] * function.length
         return set(WORD.findall(DECLARATION.sub("", "\n".join(lines))))
 
+    def find_meanings(self):
+        """{word: the names of functions that it is, or is the part of to which macros paste the rest}"""
+        meanings = {}
+        for name in {name for _, name in self.bodies}:
+            for before in filter(name.startswith, self.before):
+                for after in filter(name.endswith, self.after):
+                    if len(before) + len(after) < len(name):
+                        meanings.setdefault(name[len(before):len(name) - len(after)], set()).add(name)
+        return meanings
+
     def meant(self, path, word):
         """The functions that a word in this file may mean, or be a part of the name of."""
-        for name in {before + word + after for before in self.before for after in self.after}:
+        for name in self.meanings.get(word, ()):
             if (path, name) in self.bodies:
                 yield path, name
             else:
