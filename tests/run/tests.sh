@@ -23,6 +23,7 @@ tests() {
     [ "${1-}" != --long ] || long=yes
     need "${build_packages[@]}" "${test_packages[@]}"
     local start=$SECONDS waiting=8 # programs at once that wait for most of their time
+    build_ahead release # most checks of the sources are one process each
     check_sources
     if built release; then
         tests_ahead
