@@ -12,6 +12,16 @@
 # shellcheck source=tests/run/long.sh
 . tests/run/long.sh
 
+# The unit programs that can start no thread, by what they need of other libraries, for the preset tsan.
+list_without_threads() {
+    local program symbols
+    for program in build/release/tests/test_unit_*; do
+        symbols=$(nm -D --undefined-only "$program") || continue
+        grep -qE ' (pthread_create|thrd_create|timer_create|dlopen|rapahub_[a-z_]+)(@|$)' <<<"$symbols" || basename "$program"
+    done >build/without_threads
+    say "$(wc -l <build/without_threads) unit programs can start no thread: ThreadSanitizer is spared them"
+}
+
 # What the release build's tests leave of the CPUs builds the others, in the order in which they are needed.
 tests_ahead() {
     local presets=(clang)
@@ -26,6 +36,7 @@ tests() {
     build_ahead release # most checks of the sources are one process each
     check_sources
     if built release; then
+        list_without_threads
         tests_ahead
         step calls check_calls
         step symbols check_symbols
@@ -41,7 +52,7 @@ tests() {
     arm64
     if built asan; then
         run_tests asan -j "$waiting" -L waits
-        run_tests asan -j "$jobs" -LE 'install|architecture|fault|models|waits'
+        run_tests asan -j "$jobs" -LE 'install|architecture|fault|models|bench|waits'
         step 'main job asan' build/asan/bin/archive --limit 8
     fi
     if built tsan; then
