@@ -266,12 +266,11 @@ void etcd_process_restore(struct etcd_process *etcd, const char *snapshot)
     process_result_fini(&result);
     snprintf(peer, sizeof peer, "http://127.0.0.1:%u", etcd->peer_ports[0]);
     put_members(etcd, all, sizeof all);
-    assert_true(etcd_process_ctl(etcd, 0,
-                                 (const char *const[]){"snapshot", "restore", snapshot, "--name",
-                                                       "m0", "--data-dir", data,
-                                                       "--initial-cluster", all,
-                                                       "--initial-advertise-peer-urls", peer,
-                                                       NULL}));
+    assert_true(
+        etcd_process_ctl(etcd, 0,
+                         (const char *const[]){"snapshot", "restore", snapshot, "--name", "m0",
+                                               "--data-dir", data, "--initial-cluster", all,
+                                               "--initial-advertise-peer-urls", peer, NULL}));
     etcd_process_start(etcd, 0);
 }
 

@@ -47,8 +47,8 @@ unsigned etcd_process_leader(struct etcd_process *etcd);
 /* Runs etcdctl with these words against a member; says whether it succeeded. */
 bool etcd_process_ctl(struct etcd_process *etcd, unsigned member, const char *const *words);
 
-/* Ends an etcd of one member, and begins it again with what a snapshot of etcdctl has, whose file is
- * `snapshot`. They fail the test. */
+/* Ends an etcd of one member, and begins it again with what a snapshot of etcdctl has, whose file
+ * is `snapshot`. They fail the test. */
 void etcd_process_restore(struct etcd_process *etcd, const char *snapshot);
 
 /* etcd://127.0.0.1:PORT,.../PREFIX with all members. */
