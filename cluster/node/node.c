@@ -179,25 +179,24 @@ static const char *leader_of(const struct rapahub_node *node)
 static int make_services(struct rapahub_node *node)
 {
     struct cluster_runner *runner = &node->runner;
-    const struct cluster_services_parts parts = {
-        .host = node->host,
-        .events = runner->events,
-        .disk = runner->disk,
-        .store = node->boot.store,
-        .marker = node->boot.marker,
-        .lists = {.core = runner->core,
-                  .pools = runner->pools,
-                  .store = node->boot.store,
-                  .name = node->name,
-                  .node = node->boot.folder.node,
-                  .boot = node->boot.folder.boot,
-                  .session = node->boot.session,
-                  .leader = leader_of(node),
-                  .metastore = node->boot.folder.place.url,
-                  .identity = runner->identity,
-                  .detector = runner->detector,
-                  .peers = runner->peers},
-        .identity = runner->identity};
+    const struct cluster_services_parts parts = {.host = node->host,
+                                                 .events = runner->events,
+                                                 .disk = runner->disk,
+                                                 .store = node->boot.store,
+                                                 .marker = node->boot.marker,
+                                                 .lists = {.core = runner->core,
+                                                           .pools = runner->pools,
+                                                           .store = node->boot.store,
+                                                           .name = node->name,
+                                                           .node = node->boot.folder.node,
+                                                           .boot = node->boot.folder.boot,
+                                                           .session = node->boot.session,
+                                                           .leader = leader_of(node),
+                                                           .metastore = node->boot.folder.place.url,
+                                                           .identity = runner->identity,
+                                                           .detector = runner->detector,
+                                                           .peers = runner->peers},
+                                                 .identity = runner->identity};
 
     return cluster_services_create(&parts, &runner->services);
 }

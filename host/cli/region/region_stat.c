@@ -65,10 +65,10 @@ static int show(const struct cli *cli, const struct sample *before, const struct
             MEMBER("tail", report->tail), MEMBER("head", report->head),
             MEMBER("depth", report->tail - report->head), MEMBER("cells", report->cells),
             MEMBER("poisoned", report->poisoned), MEMBER("reaped", report->reaped),
-            MEMBER("decode_errors", report->decode_errors), MEMBER("routed", report->routed), MEMBER("dropped", report->dropped),
-            MEMBER("version", report->version), MEMBER("value_size", report->value_size),
-            MEMBER("published_per_s", published), MEMBER("taken_per_s", taken),
-            MEMBER("written_per_s", written));
+            MEMBER("decode_errors", report->decode_errors), MEMBER("routed", report->routed),
+            MEMBER("dropped", report->dropped), MEMBER("version", report->version),
+            MEMBER("value_size", report->value_size), MEMBER("published_per_s", published),
+            MEMBER("taken_per_s", taken), MEMBER("written_per_s", written));
     if (report->value_bytes > 0) {
         show_state(report, before != NULL, written);
         return 0;

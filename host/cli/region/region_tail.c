@@ -30,7 +30,7 @@ struct tailing {
     char end;      /* the byte after each message */
     uint64_t left; /* messages until the end; UINT64_MAX: no end */
     int interrupt;
-    uint8_t *bytes;             /* MESSAGE_MAX of them */
+    uint8_t *bytes;               /* MESSAGE_MAX of them */
     struct cli_region_value type; /* the option --type */
 };
 
