@@ -10,10 +10,8 @@
 # which valgrind keeps to itself (fd_store twice, received). All threads stand still where one closes
 # what lingers for seconds (closer). Three sleep on several futexes at once, for which neither valgrind
 # nor the emulator has a system call (futex, futexes, nap). One starts itself anew, which is valgrind then
-# (clock_page). The last ones spend a quarter of a minute each in OpenSSL or SQLite, go through thousands of
+# (clock_page). The last ones spend ten seconds and more each in OpenSSL or SQLite, go through thousands of
 # faults, or write a million versions; AddressSanitizer sees them.
-# (clock_page). The last ones spend ten seconds and more each in OpenSSL or SQLite, or go through thousands of
-# faults; AddressSanitizer sees them.
 readonly not_under_valgrind=(test_unit_shm_wait test_unit_host-lives_anonymous test_unit_host-process_spawn
     test_unit_host-control_server test_unit_guest-sdk_whole_last_words test_unit_shm_fd_store
     test_unit_host-process_fd_store test_unit_base_received test_unit_base_closer test_unit_base_futex
@@ -22,7 +20,7 @@ readonly not_under_valgrind=(test_unit_shm_wait test_unit_host-lives_anonymous t
     test_unit_cluster-node_identity_setup test_unit_cluster-node_detector test_unit_cluster-identity_certificate test_unit_cluster-link_tls
     test_unit_cluster-metastore_seat_rights test_unit_cluster-metastore_seat_conformance
     test_unit_cluster-metastore_failing_disk test_unit_cluster-store_crash_copy test_unit_host-call_route_cache
-    test_unit_bus_state_threads)
+    test_unit_bus_state_threads
     test_unit_cluster-metastore_sqlite test_unit_cluster-metastore_seat_links test_unit_cluster-link_connection
     test_unit_cluster-node_peer_links test_unit_host-supervise_supervisor)
 

@@ -53,7 +53,7 @@ static const char *const joining_names[] = {NODE_BOOT,
                                             NULL};
 static const char *const later_names[] = {CLUSTER_STORE_PLACE_META,
                                           CLUSTER_STORE_PLACE_URL,
-                                          CLUSTER_STORE_PLACE_URL ".new",
+                                          CLUSTER_STORE_PLACE_URL_NEW,
                                           "guests",
                                           "wal",
                                           "copies",

@@ -11,9 +11,10 @@
 
 #include "cluster/store/files.h"
 
-#define CLUSTER_STORE_PLACE_META "meta.db"
-#define CLUSTER_STORE_PLACE_SEAT "node.seat"
-#define CLUSTER_STORE_PLACE_URL  "node.metastore"
+#define CLUSTER_STORE_PLACE_META    "meta.db"
+#define CLUSTER_STORE_PLACE_SEAT    "node.seat"
+#define CLUSTER_STORE_PLACE_URL     "node.metastore"
+#define CLUSTER_STORE_PLACE_URL_NEW "node.metastore.new" /* while it is written */
 
 struct cluster_store_place {
     char *url;   /* "sqlite:PATH/meta.db", "seat:HOST:PORT", or as in node.metastore */
