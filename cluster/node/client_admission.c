@@ -8,8 +8,9 @@
 #include "cluster/node/client_ends.h"
 #include "hub/base/clock.h"
 
-#define BUSY_MS     50 /* after which a client that was refused may try again */
-#define STREAMS_MAX 64 /* that a client has before one more call */
+#define BUSY_MS      50  /* after which a client that was refused may try again */
+#define STREAMS_MAX  64  /* that a client has before one more call */
+#define STREAMS_USER 128 /* that all clients of a user have: a quarter of a node's */
 
 struct cluster_clients_call cluster_client_admission_describe(const struct cluster_client *client,
                                                               const struct cluster_frame *frame,
@@ -64,6 +65,17 @@ static void drop_streams(struct cluster_client *client, uint64_t call)
         cluster_streams_remove(&client->streams, streams);
 }
 
+static unsigned streams_of_user(const struct cluster_client *client)
+{
+    const struct cluster_client *all = client->clients->all;
+    unsigned count = 0;
+
+    for (uint32_t i = 0; i < CLUSTER_CLIENTS_MAX; i++)
+        if (all[i].user == client->user)
+            count += all[i].streams.count;
+    return count;
+}
+
 /* r[impl cluster.stream.bounds] */
 int cluster_client_admission_make_streams(struct cluster_client *client,
                                           const struct cluster_clients_call *call)
@@ -80,10 +92,11 @@ int cluster_client_admission_make_streams(struct cluster_client *client,
     drop_streams(client, order.call); /* the end of the same call was lost */
     if (!has_streams(call->body))
         return 0;
-    if (client->streams.count >= STREAMS_MAX)
+    if (client->streams.count >= STREAMS_MAX || streams_of_user(client) >= STREAMS_USER)
         return rapahub_fail(RAPAHUB_EBUSY, "cluster.stream.bounds",
-                            "calls of this client have %u streams, as many as they may",
-                            client->streams.count);
+                            "calls of this client have %u streams, and those of its user %u, as "
+                            "many as they may",
+                            client->streams.count, streams_of_user(client));
     r = cluster_call_streams_make(&order, &streams);
     if (r == 0)
         cluster_streams_add(&client->streams, streams);
@@ -137,6 +150,8 @@ void cluster_client_admission_forget(struct cluster_client *client, uint64_t num
         options->hooks->cancel(options->user, known->own);
     if (cancel)
         drop_streams(client, number);
+    if (client->told == known)
+        client->told = NULL;
     cluster_origins_forget(client->clients->origins, known);
 }
 
@@ -157,6 +172,8 @@ void cluster_client_admission_note_done(struct cluster_client *client, uint64_t 
         if (call->state == CLUSTER_ORIGIN_RUNNING)
             options->hooks->cancel(options->user, call->own);
         drop_streams(client, call->number);
+        if (client->told == call)
+            client->told = NULL;
         cluster_origins_forget(client->clients->origins, call);
     }
 }

@@ -216,14 +216,18 @@ static void end_stuck(struct cluster_client *client, uint64_t now_ns)
            (streams = cluster_streams_stuck(&client->streams, now_ns))) {
         struct cluster_origin_call *call =
             cluster_origins_find(clients->origins, client->origin, streams->call);
+        uint64_t own;
 
         cluster_streams_remove(&client->streams, streams);
         if (!call || call->state != CLUSTER_ORIGIN_RUNNING)
             continue;
-        clients->options.hooks->cancel(clients->options.user, call->own);
+        own = call->own;
         rapahub_fail(RAPAHUB_ETIMEDOUT, "cluster.stream.patience",
                      "nothing was read or written of the streams of the call for so long");
         cluster_client_ends_fail(clients, call, RAPAHUB_ETIMEDOUT);
+        /* After its end: a cancel may end the call at once. */
+        clients->options.hooks->cancel(clients->options.user, own);
+        cluster_client_links_flush(client);
     }
 }
 

@@ -45,7 +45,8 @@ struct node {
     char folder[64], path[96];
     int refuse; /* what the core returns for the next call; 0: it takes it */
     bool answer_at_once;
-    int members; /* what it says of the containers of a call */
+    bool cancel_ends; /* a call that is cancelled is answered in that moment */
+    int members;      /* what it says of the containers of a call */
     unsigned begun, cancelled, ended, resolved;
     uint64_t numbers[BEGUN_MAX]; /* of the calls that have begun */
     struct cluster_frame frame;  /* of the last one */
@@ -114,6 +115,9 @@ HERE void on_cancel(void *user, uint64_t number)
 
     node->cancelled++;
     node->last_cancelled = number;
+    if (node->cancel_ends)
+        (void)cluster_clients_answer(node->clients, number,
+                                     &(struct cluster_clients_answer){.status = -ECANCELED});
 }
 
 HERE void on_origin_ended(void *user, uint64_t origin)

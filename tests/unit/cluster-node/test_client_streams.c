@@ -3,6 +3,7 @@
 #include <rapahub/stream.h>
 
 #include "cluster/stream/streams.h"
+#include "hub/base/clock.h"
 #include "tests/unit/cluster-node/client_end.h"
 
 #define WINDOW CLUSTER_STREAM_WINDOW
@@ -174,6 +175,30 @@ static void a_client_with_many_streams_is_told_to_wait(void **state)
     assert_int_equal(node->cancelled, 4);
 }
 
+/* Nothing moves, so its time is over; the cancel ends a call that is not resolved yet at once.
+ * r[verify cluster.stream.patience] */
+static void a_call_that_is_stuck_ends_once_also_where_its_cancel_ends_it(void **state)
+{
+    struct node *node = *state;
+    struct cluster_body body = call_with(0, 1);
+    struct program program;
+
+    come(node, &program, ORIGIN(1));
+    body.call.left_us = 1000;
+    node->cancel_ends = true;
+    put(&program, frame_of(CLUSTER_FRAME_CALL, ORIGIN(1), 1), &body);
+    for (int i = 0; i < 1000 && program.results == 0; i++) {
+        settle(node, &program);
+        hub_clock_pause(HUB_MILLISECOND);
+    }
+    assert_int_equal(program.results, 1);
+    assert_int_equal(program.body.result.status, RAPAHUB_ETIMEDOUT);
+    assert_int_equal(node->cancelled, 1);
+    settle(node, &program);
+    assert_int_equal(program.results, 1);
+    disconnect(node, &program);
+}
+
 /* r[verify cluster.client.broken] r[verify cluster.stream.credit] */
 static void a_client_that_ignores_credit_is_cut_off_and_counted(void **state)
 {
@@ -202,6 +227,7 @@ int main(void)
         TEST(a_cancel_ends_the_streams),
         TEST(calls_to_several_and_to_offers_have_no_streams),
         TEST(a_client_with_many_streams_is_told_to_wait),
+        TEST(a_call_that_is_stuck_ends_once_also_where_its_cancel_ends_it),
         TEST(a_client_that_ignores_credit_is_cut_off_and_counted),
     };
 
