@@ -159,11 +159,12 @@ int cluster_client_streams_begin(struct cluster_client_streams *streams)
 {
     int r = 0;
 
-    if (streams->moves || streams->has_end)
+    if (streams->moves || (streams->has_end && streams->end.code < 0))
         return 0;
     streams->moves = true;
     for (uint32_t i = 0; i < streams->marks->count && r == 0; i++)
-        r = start_pump(streams, i);
+        if (!streams->has_end || streams->marks->list[i].is_sink)
+            r = start_pump(streams, i);
     return r;
 }
 
@@ -202,6 +203,12 @@ void cluster_client_streams_end(struct cluster_client_streams *streams,
     for (uint32_t i = 0; i < streams->marks->count; i++)
         if (streams->pumps[i] && (streams->end.code < 0 || !streams->marks->list[i].is_sink))
             hub_pump_stop(streams->pumps[i]);
+}
+
+bool cluster_client_streams_lack(const struct cluster_client_streams *streams)
+{
+    return streams->has_end && streams->end.code >= 0 && !streams->moves &&
+           cluster_client_streams_sinks(streams->marks) != 0;
 }
 
 bool cluster_client_streams_are_done(const struct cluster_client_streams *streams)

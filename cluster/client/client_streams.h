@@ -76,6 +76,9 @@ int cluster_client_streams_begin(struct cluster_client_streams *streams);
 void cluster_client_streams_end(struct cluster_client_streams *streams,
                                 const struct cluster_client_end *end);
 
+/* Says whether the method has returned, and nothing came yet of what it wrote. */
+bool cluster_client_streams_lack(const struct cluster_client_streams *streams);
+
 /* Says whether the streams, after the end, are the caller's again. */
 bool cluster_client_streams_are_done(const struct cluster_client_streams *streams);
 

@@ -29,7 +29,10 @@ static const char pools[] =
     "  - pool_name: pack\n"
     "    module: " TEST_CODEC "\n"
     "    durability: none\n"
-    "    supervise: {intensity: 200/10s, backoff: {initial: 1ms, max: 5ms}}\n";
+    "    supervise: {intensity: 200/10s, backoff: {initial: 1ms, max: 5ms}}\n"
+    "  - pool_name: pour\n"
+    "    module: " TEST_MODULES "/places.so\n"
+    "    durability: none\n";
 
 STAGE struct network network;
 STAGE uint8_t *plain; /* SIZE bytes that do not get smaller */

@@ -264,6 +264,32 @@ static void a_cancelled_call_gives_its_streams_back(void **state)
     assert_int_equal(atomic_load(&ending.times), 1);
 }
 
+/* A short output may come after the answer. r[verify cluster.client.streams] */
+static void a_method_that_only_writes_may_return_before_its_output_comes(void **state)
+{
+    const struct rapahub_bytes in = {"short", 5};
+    struct stage stage;
+
+    (void)state;
+    open_stage(&stage, network.local);
+    assert_int_equal(rapahub_client_pool(stage.client, "pour", &stage.target.pool), 0);
+    for (unsigned i = 0; i < 300; i++) {
+        struct rapahub_sink *to;
+        const struct rapahub_call order = {.target = stage.target,
+                                           .method = "pour(bytes, sink) -> void",
+                                           .arguments = (const void *const[]){&in, &to, NULL},
+                                           .timeout_ns = 10 * SECOND};
+        size_t size;
+
+        assert_int_equal(rapahub_sink_of_memory(64, &to), 0);
+        assert_int_equal(rapahub_client_call(stage.client, &order, NULL), 0);
+        assert_memory_equal(rapahub_sink_data(to, &size), "short", 5);
+        assert_int_equal(size, 5);
+        rapahub_sink_destroy(to);
+    }
+    rapahub_client_close(stage.client);
+}
+
 static void a_stream_that_fails_is_the_failure_of_its_call(void **state)
 {
     struct stage stage;
@@ -379,6 +405,7 @@ int main(void)
         cmocka_unit_test(a_reader_that_waits_stops_the_writer),
         cmocka_unit_test(a_writer_that_writes_nothing_is_waited_for_so_long),
         cmocka_unit_test(a_cancelled_call_gives_its_streams_back),
+        cmocka_unit_test(a_method_that_only_writes_may_return_before_its_output_comes),
         cmocka_unit_test(a_stream_that_fails_is_the_failure_of_its_call),
         cmocka_unit_test(a_client_that_is_closed_or_killed_leaves_nothing),
         cmocka_unit_test(the_command_line_gives_files),
