@@ -33,6 +33,8 @@ static int encode(const struct rapahub_type *type, const void *value, uint8_t *t
 
     hub_writer_init(&writer, to + RAPAHUB_ENVELOPE_BYTES, payload.size);
     hub_payload_put(&writer, type, value);
+    if (writer.failure < 0)
+        return writer.failure;
     return rapahub_envelope_put(&envelope, payload, to, *size, size);
 }
 
@@ -49,6 +51,8 @@ int rapahub_producer_push_value(struct rapahub_producer *producer, const struct 
         return r;
     hub_writer_count(&counter);
     hub_payload_put(&counter, type, value);
+    if (counter.failure < 0)
+        return counter.failure;
     size = RAPAHUB_ENVELOPE_BYTES + counter.size;
     if (size > sizeof small) {
         large = malloc(size);

@@ -141,6 +141,15 @@ static void streams_and_void_are_refused_before_anything_is_published(void **sta
     assert_int_equal(rapahub_consumer_pop(consumer, bytes, sizeof bytes, 0, NULL), RAPAHUB_EEMPTY);
 }
 
+static void a_string_that_is_no_text_is_refused_and_nothing_of_it_is_published(void **state)
+{
+    const struct sample in = {1, 2, {"\xff\xfe", 2}};
+
+    (void)state;
+    assert_true(push(&rapahub_type_sample, &in) < 0);
+    assert_int_equal(rapahub_consumer_pop(consumer, bytes, sizeof bytes, 0, NULL), RAPAHUB_EEMPTY);
+}
+
 /* r[verify region.decode] r[verify region.decode.count] */
 static void a_message_of_another_type_is_told_from_damage_and_counted(void **state)
 {
@@ -222,6 +231,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(streams_and_void_are_refused_before_anything_is_published,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_string_that_is_no_text_is_refused_and_nothing_of_it_is_published, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_message_of_another_type_is_told_from_damage_and_counted,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
