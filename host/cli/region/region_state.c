@@ -140,8 +140,11 @@ static int next_value(struct getting *getting)
 
         if (r == RAPAHUB_EPEERDEAD)
             cli_failure_note(getting->cli, "the writer is dead; waiting for another one");
-        if (r == 0)
+        if (r == 0) {
             r = read_value(getting);
+            if (r == RAPAHUB_EPEERDEAD || r == RAPAHUB_EWRITERBUSY)
+                hub_clock_pause(LOOK); /* the version that there is cannot be read yet */
+        }
         if (r == 0 ||
             (r != RAPAHUB_ETIMEDOUT && r != RAPAHUB_EPEERDEAD && r != RAPAHUB_EWRITERBUSY))
             return r;

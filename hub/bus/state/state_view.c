@@ -5,7 +5,10 @@
 
 #include <rapahub/error.h>
 
-#define TRIES 1024
+#include "hub/base/clock.h"
+
+#define TRIES   1024
+#define LONGEST (100 * HUB_MILLISECOND) /* all tries; a value may have 1 GiB */
 
 static struct hub_state_view latch_at(uint8_t *data, uint32_t body_off,
                                       const struct hub_state_shape *shape)
@@ -97,16 +100,16 @@ static int try_once(const struct hub_state_view *view, void *to, size_t room, si
 int hub_state_view_read(const struct hub_state_view *view, void *to, size_t room, size_t *size,
                         uint64_t *version)
 {
-    int r = RAPAHUB_EAGAIN;
+    int r = try_once(view, to, room, size, version);
+    uint64_t until_ns = r == RAPAHUB_EAGAIN ? hub_clock_after(LONGEST) : 0;
 
-    for (int i = 0; i < TRIES && r == RAPAHUB_EAGAIN; i++) {
-        if (i > 0)
-            hub_pause();
+    for (int i = 1; i < TRIES && r == RAPAHUB_EAGAIN && hub_clock_left(until_ns) > 0; i++) {
+        hub_pause();
         r = try_once(view, to, room, size, version);
     }
     return r != RAPAHUB_EAGAIN ? r
                                : rapahub_fail(RAPAHUB_EWRITERBUSY, "region.state.reader",
-                                              "no whole value in %d tries: %s", TRIES,
+                                              "no whole value in %d tries or 0.1 s: %s", TRIES,
                                               view->latch ? "the writer comes round too fast"
                                                           : "it is being written");
 }
