@@ -97,9 +97,12 @@ void cluster_node_peering_know(struct cluster_runner *runner, const struct clust
         .kind = CLUSTER_EVENT_PEER, .change = CLUSTER_PEER_LEFT, .node = event->node};
     int status =
         cluster_peer_mesh_take(runner->peers, event->node, event->session, event->node_record);
+    int told = cluster_peer_mesh_is_gone(event->node_record)
+                   ? cluster_event_queue_add(runner->events, &left)
+                   : 0;
 
-    if (status == 0 && cluster_peer_mesh_is_gone(event->node_record))
-        status = cluster_event_queue_add(runner->events, &left);
+    if (status == 0)
+        status = told;
     if (status == 0)
         return;
     rapahub_log(RAPAHUB_LOG_WARN, "node", "%s", rapahub_last_error()->text);

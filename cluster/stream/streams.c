@@ -228,8 +228,11 @@ uint64_t cluster_streams_due(const struct cluster_streams *streams)
 {
     uint64_t due = HUB_NEVER;
 
-    HUB_LIST_EACH (&streams->open, link)
-        if (end_of(CALL_OF(link)) < due)
-            due = end_of(CALL_OF(link));
+    HUB_LIST_EACH (&streams->open, link) {
+        uint64_t end = end_of(CALL_OF(link)); /* threads move it on */
+
+        if (end < due)
+            due = end;
+    }
     return due;
 }

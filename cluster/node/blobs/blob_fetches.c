@@ -117,7 +117,7 @@ static void begin_first(const struct cluster_blob_fetches *fetches)
 {
     struct fetch *fetch = first(fetches);
 
-    if (!fetch)
+    if (!fetch || fetches->stopped)
         return;
     fetch->until_ns = hub_clock_after(CLUSTER_BLOB_FETCHES_STALL_NS);
     ask(fetch);

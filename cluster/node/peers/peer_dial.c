@@ -40,7 +40,10 @@ int cluster_peer_dial_begin(struct cluster_peer_links *links, const char *to)
 
 void cluster_peer_dial_hurry(struct cluster_peer_dial *dial)
 {
-    dial->next_ns = 0;
+    uint64_t now_ns = hub_clock_now(), first_ns = dial->hurried_ns + BACK_OFF_FIRST;
+
+    dial->next_ns = dial->hurried_ns != 0 && first_ns > now_ns ? first_ns : 0;
+    dial->hurried_ns = now_ns;
     dial->back_off_ns = BACK_OFF_FIRST;
 }
 

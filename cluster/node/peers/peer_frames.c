@@ -95,6 +95,8 @@ static int hand_up(struct cluster_peer_link *link, enum cluster_peer_user which,
     OWN(hub_memory) uint8_t *bytes = NULL;
     struct hub_writer writer;
 
+    if (links->left[which]) /* it was under way when this node began to end */
+        return 0;
     if (!link->told[which])
         return refuse_frame(frame, which == CLUSTER_PEER_STORE
                                        ? "came, and this node neither is nor asks the seat"

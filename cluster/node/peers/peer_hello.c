@@ -64,12 +64,27 @@ static int check(const struct cluster_peer_link *link, const struct cluster_body
                : 0;
 }
 
-/* A node may know a later session of itself than the metastore does here, and no earlier one.
- * r[impl cluster.nodes.gone] */
+/* Says whether a session is that of this node, or of another one than comes with it. */
+static bool is_of_another(const struct cluster_peer_links *links, uint32_t node, uint64_t session)
+{
+    if (session == 0)
+        return false;
+    for (unsigned i = 0; i < CLUSTER_PEER_ROWS_MAX; i++)
+        if (links->rows[i].node != 0 && links->rows[i].node != node &&
+            links->rows[i].session == session)
+            return true;
+    return session == links->session;
+}
+
+/* A node may know a later session of itself than the metastore does here, and no earlier one; and
+ * none of another node, whose calls would end with it. r[impl cluster.nodes.gone] */
 static int compare(const struct cluster_peer_link *link, const struct cluster_body_hello *hello)
 {
     const struct cluster_peer_row *row = cluster_peer_link_row(link->links, hello->node);
 
+    if (is_of_another(link->links, hello->node, hello->origin))
+        return rapahub_fail(RAPAHUB_EACCES, RECORD,
+                            "node %" PRIu32 " comes with the session of another node", hello->node);
     if (!row)
         return 0;
     if (row->gone)

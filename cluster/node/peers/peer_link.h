@@ -62,6 +62,7 @@ struct cluster_peer_dial {
     unsigned tried;       /* of these */
     uint64_t lookup_ns;   /* the look-up is given up then */
     uint64_t next_ns;     /* it is not dialled before */
+    uint64_t hurried_ns;  /* when it was last to be dialled at once */
     uint64_t back_off_ns; /* after the next failure */
     char why[256];        /* the last link ended */
     char said[256];       /* the reason that was last logged */
@@ -90,6 +91,7 @@ struct cluster_peer_links {
     struct hub_budget *budget; /* bodies in parts, of all */
     const struct cluster_peer_links_hooks *hooks[CLUSTER_PEER_USERS];
     void *users[CLUSTER_PEER_USERS];
+    bool left[CLUSTER_PEER_USERS]; /* there was such a user, and is none any more */
     struct cluster_peer_dial seat;
     uint32_t seat_node; /* the seat's number; 0: this node is the seat, and dials no other one */
     bool reachable;     /* this node has an address in its own record */

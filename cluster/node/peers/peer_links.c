@@ -122,6 +122,7 @@ void cluster_peer_links_set_session(struct cluster_peer_links *self, uint64_t se
 void cluster_peer_links_set_user(struct cluster_peer_links *self, enum cluster_peer_user which,
                                  const struct cluster_peer_links_hooks *hooks, void *user)
 {
+    self->left[which] = !hooks && self->hooks[which];
     self->hooks[which] = hooks;
     self->users[which] = user;
     for (unsigned i = 0; i < CLUSTER_PEER_LINKS_MAX; i++) {

@@ -90,15 +90,19 @@ static bool is_same(const struct cluster_host_port *one, const struct cluster_ho
     return one->port == other->port && strcmp(one->host, other->host) == 0;
 }
 
-/* An address that cannot be read is of a later release, or of a node that does as it likes. */
+/* An address that cannot be read is of a later release, or of a node that does as it likes. Names
+ * are none: each look-up has a thread, and who writes its record again and again would make many.
+ */
 static bool read_address(struct rapahub_string from, struct cluster_host_port *out)
 {
+    struct cluster_host_port_address numbers;
     char text[CLUSTER_HOST_PORT_HOST + 16];
     bool sound = from.size < sizeof text;
 
     if (sound) {
         snprintf(text, sizeof text, "%.*s", (int)from.size, from.data);
-        sound = text[0] != '*' && cluster_host_port_parse(text, out) == 0;
+        sound = text[0] != '*' && cluster_host_port_parse(text, out) == 0 &&
+                cluster_host_port_in_numbers(out, &numbers);
     }
     rapahub_clear_error();
     return sound;
