@@ -129,6 +129,31 @@ static void an_earlier_session_has_no_link(void **state)
     PEERS_UNTIL(stage, peers_is_up(one, CALLS, 2) && peers_is_up(two, CALLS, 1));
 }
 
+/* Its end would end the calls of that one. r[verify cluster.nodes.gone] */
+static void the_session_of_another_node_has_no_link(void **state)
+{
+    struct peers_stage *stage = *state;
+    struct peers_node *one = &stage->nodes[0], *two = &stage->nodes[1];
+
+    assert_int_equal(tell(one, 3, SESSION(7), NULL, 0), 0);
+    begin(stage, 2, 3, 1);
+    cluster_peer_links_set_session(two->links, SESSION(7));
+    PEERS_UNTIL(stage, peers_broken(one, "cluster.nodes.gone") >= 2);
+    assert_int_equal(one->ups[CALLS], 0);
+}
+
+/* A look-up has a thread, and another node chooses how often its record changes. */
+static void a_name_is_no_address_of_a_record(void **state)
+{
+    struct peers_stage *stage = *state;
+    struct peers_node *two = &stage->nodes[1];
+    const char *const name[] = {"localhost:1"};
+
+    begin(stage, 2, 3, 1);
+    assert_int_equal(tell(two, 1, SESSION(1), name, 1), 0);
+    assert_true(cluster_peer_links_step(two->links, hub_clock_now()) == HUB_NEVER);
+}
+
 static void another_node_at_an_address_is_refused(void **state)
 {
     struct peers_stage *stage = *state;
@@ -174,6 +199,8 @@ int main(void)
         TEST(the_seat_and_the_dead_are_not_dialled),
         TEST(a_node_that_is_gone_has_no_link),
         TEST(an_earlier_session_has_no_link),
+        TEST(the_session_of_another_node_has_no_link),
+        TEST(a_name_is_no_address_of_a_record),
         TEST(another_node_at_an_address_is_refused),
         TEST(one_of_several_addresses_is_enough),
         TEST(there_are_as_many_nodes_as_links),
