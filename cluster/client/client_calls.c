@@ -452,20 +452,12 @@ void cluster_client_calls_settle(struct cluster_client_calls *calls, bool wait)
     }
 }
 
-static const char some_moved_text[] = "the node is away, and some was moved of a stream";
-static const struct cluster_client_end some_moved = {
-    RAPAHUB_EMAYBE, 0, {some_moved_text, sizeof some_moved_text - 1}, {0}};
-static const char output_lost_text[] =
-    "it was answered, and the node was away before its output came";
-static const struct cluster_client_end output_lost = {
-    RAPAHUB_EMAYBE, 0, {output_lost_text, sizeof output_lost_text - 1}, {0}};
-
 /* A call whose streams were read or written is not sent again. r[impl cluster.client.streams] */
 static bool may_go_again(struct cluster_client_calls *calls, struct cluster_client_call *call)
 {
     if (!call->streams || cluster_client_streams_withdraw(call->streams))
         return true;
-    cluster_client_calls_end(calls, call, &some_moved);
+    cluster_client_calls_end(calls, call, &cluster_client_streams_maybe);
     return false;
 }
 
@@ -490,7 +482,7 @@ void cluster_client_calls_lost(struct cluster_client_calls *calls)
 
         if (call->state == CLUSTER_CLIENT_CALL_SETTLING) {
             if (cluster_client_streams_lack(call->streams))
-                cluster_client_calls_end(calls, call, &output_lost);
+                cluster_client_calls_end(calls, call, &cluster_client_streams_maybe);
             continue;
         }
         hub_list_init(&call->waiting);

@@ -205,6 +205,10 @@ void cluster_client_streams_end(struct cluster_client_streams *streams,
             hub_pump_stop(streams->pumps[i]);
 }
 
+static const char maybe[] = "the node is away, and some was moved of a stream, or had to come";
+const struct cluster_client_end cluster_client_streams_maybe = {
+    RAPAHUB_EMAYBE, 0, {maybe, sizeof maybe - 1}, {0}};
+
 bool cluster_client_streams_lack(const struct cluster_client_streams *streams)
 {
     return streams->has_end && streams->end.code >= 0 && !streams->moves &&

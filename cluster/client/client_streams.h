@@ -76,6 +76,9 @@ int cluster_client_streams_begin(struct cluster_client_streams *streams);
 void cluster_client_streams_end(struct cluster_client_streams *streams,
                                 const struct cluster_client_end *end);
 
+/* The end of a call that can neither be sent again nor be told as it is. */
+extern const struct cluster_client_end cluster_client_streams_maybe;
+
 /* Says whether the method has returned, and nothing came yet of what it wrote. */
 bool cluster_client_streams_lack(const struct cluster_client_streams *streams);
 
