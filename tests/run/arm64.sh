@@ -9,8 +9,8 @@ readonly arm64_packages=(gcc-aarch64-linux-gnu libc6-dev:arm64 qemu-user libffi-
 # The emulator copies what a child must not have, takes no single steps, has no child that shares its
 # parent's memory, no sleep on several futexes, finds any program and any closed descriptor there, and has
 # words of its own for a signal; a program cannot start itself anew there (support/clock_page, client_restarts,
-# imports), nor have the children of dead ones (children). A socket does not tell the groups of its peer (group), and
-# memory is the emulator's own (limits). These take it ten seconds and more, and nothing in them depends on the
+# imports), nor have the children of dead ones (children). A socket tells neither the groups of its peer (group) nor
+# how much the kernel has dropped (datagrams), and memory is the emulator's own (limits). These take it ten seconds and more, and nothing in them depends on the
 # processor: supervisor, server, group_abuse, tree, lifecycle, elf, identity_setup, detector, budget, seat_conformance,
 # connection_abuse, tls, and weak, which is a model of weak memory itself.
 readonly not_under_emulation=(base/mapping base/futex host-owner/forked host-owner/futexes host-process/nap
@@ -18,8 +18,8 @@ readonly not_under_emulation=(base/mapping base/futex host-owner/forked host-own
     host-control/group cluster-core/limits raw/raw guest-sdk/whole/guest guest-sdk/whole/last_words
     guest-sdk/response_batch host-supervise/supervisor host-control/server host-config/tree guest-sdk/whole/lifecycle
     host-cli/elf cluster-client/client_restarts cluster-daemon/children cluster-daemon/imports
-    cluster-node/identity_setup cluster-node/detector host-control/group_abuse base/budget cluster-metastore/seat_conformance
-    cluster-link/connection_abuse cluster-link/tls ordering/weak)
+    cluster-node/identity_setup cluster-node/detector cluster-node/datagrams host-control/group_abuse base/budget
+    cluster-metastore/seat_conformance cluster-link/connection_abuse cluster-link/tls ordering/weak)
 
 # Debian has the libraries of other machines beside those of this one; others keep them elsewhere.
 has_arm64_packages() {
