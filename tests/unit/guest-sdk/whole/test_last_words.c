@@ -113,8 +113,9 @@ static void fault_in_a_method(void)
 
     guest.module.name = "kv.so";
     guest.module.chimod = &chimod;
-    guest.module.start = (uintptr_t)fault_in_a_method & ~(uintptr_t)0xfff;
-    guest.module.end = guest.module.start + 0x3000;
+    /* The pages around this function: touch() is before it or after it. */
+    guest.module.start = ((uintptr_t)fault_in_a_method & ~(uintptr_t)0xfff) - 0x3000;
+    guest.module.end = guest.module.start + 0x7000;
     guest_current_set(&guest);
     touch(0x20);
 }
