@@ -6,12 +6,14 @@
 
 #include <rapahub/region.h>
 
+#include "hub/base/clock.h"
 #include "tests/integration/hosting.h"
 #include "tests/support/pause.h"
 #include "tests/support/process.h"
 
 #define SECOND UINT64_C(1000000000)
 #define CELLS  64
+#define JOBS   200
 
 static char name[RAPAHUB_REGION_NAME_MAX + 1], path[RAPAHUB_REGION_PATH_MAX];
 
@@ -223,8 +225,8 @@ static void workers_and_a_router_that_are_killed_lose_no_job(void **state)
     struct rapahub_region *region;
     struct rapahub_producer *producer;
     struct rapahub_consumer *consumers[2];
-    unsigned seen[200] = {0};
-    uint64_t number, published = 0, taken = 0;
+    unsigned seen[JOBS] = {0};
+    uint64_t number, published = 0, taken = 0, deadline = hub_clock_after(100 * SECOND);
 
     (void)state;
     snprintf(name, sizeof name, "integration-%d", getpid());
@@ -233,19 +235,20 @@ static void workers_and_a_router_that_are_killed_lose_no_job(void **state)
     for (uint32_t i = 0; i < 2; i++)
         assert_done(rapahub_consumer_open(region, &(struct rapahub_consumer_options){.index = i},
                                           &consumers[i]));
-    while (taken < 200) {
+    while (taken < JOBS) {
         struct process process;
         struct process_result result;
 
         assert_int_equal(process_start(&router, &process), 0);
-        for (uint64_t end = taken + 40; taken < end;) {
-            if (published < 200 &&
+        for (uint64_t end = taken + 40; taken < end && taken < JOBS;) {
+            assert_true(hub_clock_left(deadline) > 0);
+            if (published < JOBS &&
                 rapahub_producer_push(producer, &published, sizeof published, 0) == 0)
                 published++;
             for (uint32_t i = 0; i < 2; i++)
                 if (rapahub_consumer_pop(consumers[i], &number, sizeof number, SECOND / 1000,
                                          NULL) == 0) {
-                    assert_true(number < 200);
+                    assert_true(number < JOBS);
                     seen[number]++;
                     taken++;
                 }
@@ -254,7 +257,7 @@ static void workers_and_a_router_that_are_killed_lose_no_job(void **state)
         assert_int_equal(process_finish(&process, &result), 0);
         process_result_fini(&result);
     }
-    for (unsigned i = 0; i < 200; i++)
+    for (unsigned i = 0; i < JOBS; i++)
         assert_int_equal(seen[i], 1);
     for (uint32_t i = 0; i < 2; i++)
         rapahub_consumer_close(consumers[i]);
