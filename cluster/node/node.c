@@ -485,6 +485,7 @@ void rapahub_node_close(struct rapahub_node *node)
     cluster_client_router_release(&runner->clients);
     cluster_container_steps_release(&runner->steps);
     cluster_blob_fetches_release(&runner->modules);
+    cluster_renewals_release(&runner->renewals);
     cluster_node_identity_release(&runner->identity);
     cluster_pool_records_release(&runner->pools);
     cluster_buffers_release(&runner->buffers);

@@ -116,8 +116,14 @@ int cluster_node_peering_begin(struct cluster_runner *runner)
 {
     const struct cluster_peering_parts parts = {
         .events = runner->events, .buffers = runner->buffers, .links = &runner->links};
+    const struct cluster_renewals_parts renewal = {.links = runner->peers,
+                                                   .marker = runner->boot->marker,
+                                                   .identity = runner->identity,
+                                                   .authority = runner->lead};
     int status = cluster_peering_create(&parts, &runner->peering);
 
+    if (status == 0)
+        status = cluster_renewals_create(&renewal, &runner->renewals);
     if (status < 0)
         return status;
     runner->links = (struct cluster_peering_links){send_frame, end_link, runner->peers};
@@ -126,6 +132,8 @@ int cluster_node_peering_begin(struct cluster_runner *runner)
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_STEPS, &report_hooks, runner);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_BLOBS, &cluster_blob_fetches_hooks,
                                 runner->modules);
+    cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_CERTIFICATES, &cluster_renewals_hooks,
+                                runner->renewals);
     return 0;
 }
 
@@ -160,5 +168,6 @@ void cluster_node_peering_end(struct cluster_runner *runner)
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_CALLS, NULL, NULL);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_STEPS, NULL, NULL);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_BLOBS, NULL, NULL);
+    cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_CERTIFICATES, NULL, NULL);
     cluster_blob_fetches_stop(runner->modules);
 }

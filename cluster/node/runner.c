@@ -281,6 +281,8 @@ static uint64_t step_begun(struct cluster_runner *runner)
                              cluster_router_step(runner->router, now_ns));
 
     next_ns = least(next_ns, cluster_blob_fetches_step(runner->modules, now_ns));
+    if (runner->started) /* other nodes know the session */
+        next_ns = least(next_ns, cluster_renewals_step(runner->renewals, now_ns));
     next_ns = least(next_ns, step_detector(runner, now_ns, false));
     return least(next_ns, cluster_services_step(runner->services, now_ns, false));
 }

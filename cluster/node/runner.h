@@ -21,6 +21,7 @@
 #include "cluster/node/map/map_reading.h"
 #include "cluster/node/map/map_watch.h"
 #include "cluster/node/peers/seat_service.h"
+#include "cluster/node/renewal/renewals.h"
 #include "cluster/node/services/services.h"
 
 struct cluster_runner { /* its maker sets what is not NULL here, and releases it */
@@ -37,6 +38,7 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     struct cluster_container_steps *steps;
     struct cluster_services *services;
     struct cluster_node_identity *identity;
+    struct cluster_renewals *renewals;
     uint64_t identity_changes; /* that the clients know of */
     struct cluster_client_router *clients;
     struct cluster_peer_links *peers;

@@ -6,7 +6,7 @@
 #include <rapahub/error.h>
 
 #include "cluster/base/ids.h"
-#include "cluster/base/keys.h"
+#include "cluster/wire/body_identity.h"
 
 RAPAHUB_RECORD(cluster_body_hello, RAPAHUB_MEMBER(cluster_body_hello, protocol_least, u16),
                RAPAHUB_MEMBER(cluster_body_hello, protocol_most, u16),
@@ -60,17 +60,6 @@ RAPAHUB_RECORD(cluster_body_shared, RAPAHUB_MEMBER(cluster_body_shared, status, 
                RAPAHUB_MEMBER(cluster_body_shared, text, string));
 RAPAHUB_RECORD(cluster_body_piece, RAPAHUB_MEMBER(cluster_body_piece, more, bool),
                RAPAHUB_MEMBER(cluster_body_piece, bytes, bytes));
-
-RAPAHUB_RECORD(cluster_body_join, RAPAHUB_MEMBER(cluster_body_join, uuid, bytes),
-               RAPAHUB_MEMBER(cluster_body_join, token, string),
-               RAPAHUB_MEMBER(cluster_body_join, name, string),
-               RAPAHUB_MEMBER(cluster_body_join, request, string));
-RAPAHUB_RECORD(cluster_body_join_ok, RAPAHUB_MEMBER(cluster_body_join_ok, node, u32),
-               RAPAHUB_MEMBER(cluster_body_join_ok, revision, u64),
-               RAPAHUB_MEMBER(cluster_body_join_ok, cluster, bytes),
-               RAPAHUB_MEMBER(cluster_body_join_ok, certificate, string),
-               RAPAHUB_MEMBER(cluster_body_join_ok, anchors, string),
-               RAPAHUB_MEMBER(cluster_body_join_ok, seat, string));
 
 RAPAHUB_RECORD(cluster_body_step_done, RAPAHUB_MEMBER(cluster_body_step_done, pool, u64),
                RAPAHUB_MEMBER(cluster_body_step_done, container, u32),
@@ -244,35 +233,6 @@ static const char *why_not_piece(const void *value)
                : NULL;
 }
 
-/* r[impl cluster.join.body] */
-static const char *why_not_join(const void *value)
-{
-    const struct cluster_body_join *join = value;
-
-    if (join->uuid.size != CLUSTER_BODY_UUID)
-        return "a uuid has 16 bytes";
-    if (join->name.size > 0 && !cluster_keys_is_name(join->name))
-        return "its name is none";
-    if (join->request.size == 0 || join->request.size > CLUSTER_BODY_PEM_MAX)
-        return "a request for a certificate has 1 to 4096 bytes";
-    return join->token.size <= CLUSTER_BODY_TOKEN_MAX ? NULL : "its token is too long";
-}
-
-/* r[impl cluster.join.body] */
-static const char *why_not_join_ok(const void *value)
-{
-    const struct cluster_body_join_ok *ok = value;
-
-    if (ok->node == 0 || !cluster_ids_is_revision(ok->revision))
-        return "no node has the number 0, and no change the revision";
-    if (ok->cluster.size != CLUSTER_BODY_UUID)
-        return "a uuid has 16 bytes";
-    if (ok->certificate.size == 0 || ok->certificate.size > CLUSTER_BODY_PEM_MAX ||
-        ok->anchors.size == 0 || ok->anchors.size > CLUSTER_BODY_ANCHORS_MAX)
-        return "its certificates are too long, or none";
-    return ok->seat.size <= CLUSTER_BODY_ADDRESS_MAX ? NULL : "its address is too long";
-}
-
 /* A step that has failed has a status, and a text only then. r[impl cluster.step.body] */
 static const char *why_not_step(const void *value)
 {
@@ -376,8 +336,6 @@ static const struct cluster_format hello = {"a HELLO", TYPE(hello), {{0}}, why_n
                                            TYPE(blob_part),
                                            {{0}},
                                            why_not_blob_part},
-                                   join = {"a JOIN", TYPE(join), {{0}}, why_not_join},
-                                   joined = {"a JOIN_OK", TYPE(join_ok), {{0}}, why_not_join_ok},
                                    push_pull = {"a PUSH_PULL", TYPE(push_pull), UPDATES, NULL},
                                    probe = {"a LINK_PROBE", TYPE(link_probe), {{0}}, NULL},
                                    key = {"a DATAGRAM_KEY", TYPE(datagram_key), {{0}}, why_not_key};
@@ -408,8 +366,10 @@ static const struct {
     {CLUSTER_FRAME_BLOB_ASK, &ask},
     {CLUSTER_FRAME_BLOB_PART, &part},
     {CLUSTER_FRAME_STEP_DONE, &stepped},
-    {CLUSTER_FRAME_JOIN, &join},
-    {CLUSTER_FRAME_JOIN_OK, &joined},
+    {CLUSTER_FRAME_JOIN, &cluster_body_join_format},
+    {CLUSTER_FRAME_JOIN_OK, &cluster_body_join_ok_format},
+    {CLUSTER_FRAME_RENEW, &cluster_body_renew_format},
+    {CLUSTER_FRAME_RENEWED, &cluster_body_renewed_format},
     {CLUSTER_FRAME_STORE_REQUEST, &piece},
     {CLUSTER_FRAME_STORE_REPLY, &piece},
     {CLUSTER_FRAME_STORE_EVENT, &piece},

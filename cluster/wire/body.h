@@ -227,6 +227,20 @@ struct cluster_body_join_ok {
     struct rapahub_string seat; /* HOST:PORT of the seat of the metastore; none: where it asked */
 };
 
+#define CLUSTER_BODY_RENEW_TEXT 160
+
+/* RENEW: a node asks the one that has the authority for a new certificate. */
+struct cluster_body_renew {
+    struct rapahub_string request; /* PEM */
+};
+
+/* RENEWED: the certificate, or why there is none. */
+struct cluster_body_renewed {
+    int32_t status;                    /* 0, or a failure */
+    struct rapahub_string text;        /* why, where there is a status */
+    struct rapahub_string certificate; /* PEM */
+};
+
 /* PUSH_PULL: all that a node knows of who lives. The other side tells the same in an answer. */
 struct cluster_body_push_pull {
     bool answer;
@@ -265,6 +279,8 @@ struct cluster_body {
         struct cluster_body_blob_part blob_part;
         struct cluster_body_join join;
         struct cluster_body_join_ok join_ok;
+        struct cluster_body_renew renew;
+        struct cluster_body_renewed renewed;
         struct cluster_body_push_pull push_pull;
         struct cluster_body_link_probe link_probe;
         struct cluster_body_datagram_key datagram_key;

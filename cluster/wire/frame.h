@@ -41,6 +41,8 @@
     X(BULK_RESET, 67, CLUSTER_FRAME_HAS_STREAM)                         \
     X(JOIN, 80, 0)                                                      \
     X(JOIN_OK, 81, 0)                                                   \
+    X(RENEW, 82, 0)                                                     \
+    X(RENEWED, 85, 0)                                                   \
     X(PUSH_PULL, 96, 0)                                                 \
     X(LINK_PROBE, 97, 0)                                                \
     X(DATAGRAM_KEY, 98, 0)                                              \

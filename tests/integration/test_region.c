@@ -6,7 +6,6 @@
 
 #include <rapahub/region.h>
 
-#include "hub/base/clock.h"
 #include "tests/integration/hosting.h"
 #include "tests/support/pause.h"
 #include "tests/support/process.h"
@@ -226,7 +225,8 @@ static void workers_and_a_router_that_are_killed_lose_no_job(void **state)
     struct rapahub_producer *producer;
     struct rapahub_consumer *consumers[2];
     unsigned seen[JOBS] = {0};
-    uint64_t number, published = 0, taken = 0, deadline = hub_clock_after(100 * SECOND);
+    uint64_t number, published = 0, taken = 0;
+    unsigned tries = 0;
 
     (void)state;
     snprintf(name, sizeof name, "integration-%d", getpid());
@@ -241,7 +241,7 @@ static void workers_and_a_router_that_are_killed_lose_no_job(void **state)
 
         assert_int_equal(process_start(&router, &process), 0);
         for (uint64_t end = taken + 40; taken < end && taken < JOBS;) {
-            assert_true(hub_clock_left(deadline) > 0);
+            assert_true(tries++ < 40000); /* of 1 ms or 2, where nothing comes */
             if (published < JOBS &&
                 rapahub_producer_push(producer, &published, sizeof published, 0) == 0)
                 published++;

@@ -10,6 +10,7 @@
 #include <rapahub/log.h>
 
 #include "cluster/base/txn.h"
+#include "cluster/identity/csr.h"
 #include "hub/base/clock.h"
 
 #define TOPIC    "identity"
@@ -205,33 +206,75 @@ static void on_written(void *user, struct cluster_disk_result *result)
     cluster_certificate_release(&identity->next);
 }
 
+static int write_next(struct cluster_node_identity *identity, const struct cluster_pem *pem)
+{
+    return cluster_store_thread_certify(
+        identity->disk, (struct rapahub_bytes){pem->text, pem->size}, on_written, identity);
+}
+
 static void renew(struct cluster_node_identity *identity, uint64_t now_s)
 {
     struct cluster_pem pem;
     int r = cluster_own_identity_renew(&identity->own, now_s, &identity->next, &pem);
 
     if (r == 0)
-        r = cluster_store_thread_certify(identity->disk, (struct rapahub_bytes){pem.text, pem.size},
-                                         on_written, identity);
+        r = write_next(identity, &pem);
     if (r == 0)
         return;
     say_failed(identity, rapahub_last_error()->text);
     cluster_certificate_release(&identity->next);
 }
 
+bool cluster_node_identity_is_due(const struct cluster_node_identity *identity)
+{
+    const struct cluster_own_identity *own = &identity->own;
+
+    return identity->status == 0 && !identity->next &&
+           identity->wall_s() >= own->from_s + (own->until_s - own->from_s) / 3 * 2;
+}
+
+int cluster_node_identity_request(const struct cluster_node_identity *identity,
+                                  struct cluster_pem *out)
+{
+    const struct cluster_own_identity *own = cluster_node_identity_own(identity);
+
+    return own ? cluster_csr_make(own->key, out) : rapahub_last_error()->code;
+}
+
+/* r[impl cluster.renewal.ask] */
+int cluster_node_identity_install(struct cluster_node_identity *identity,
+                                  struct rapahub_bytes certificate)
+{
+    const struct cluster_own_identity_owner owner = owner_of(identity);
+    struct cluster_pem pem;
+    int r;
+
+    if (!cluster_node_identity_own(identity))
+        return rapahub_last_error()->code;
+    if (identity->next)
+        return rapahub_fail(RAPAHUB_EBUSY, RULE, "another certificate is being written");
+    r = cluster_certificate_read(certificate, &identity->next);
+    if (r == 0)
+        r = cluster_own_identity_check_next(&identity->own, identity->next, &owner,
+                                            identity->wall_s());
+    if (r == 0)
+        r = cluster_certificate_write(identity->next, &pem);
+    if (r == 0)
+        r = write_next(identity, &pem);
+    if (r < 0)
+        cluster_certificate_release(&identity->next);
+    return r;
+}
+
 /* r[impl cluster.identity.renew] */
 uint64_t cluster_node_identity_step(struct cluster_node_identity *identity, uint64_t now_ns)
 {
-    const struct cluster_own_identity *own = &identity->own;
-    uint64_t now_s;
-
-    if (identity->status != 0 || !own->ca.key)
+    if (identity->status != 0 || !identity->own.ca.key)
         return HUB_NEVER;
     if (now_ns < identity->look_ns)
         return identity->look_ns;
     identity->look_ns = now_ns + LOOK_NS;
-    now_s = identity->wall_s();
-    if (!identity->next && now_s >= own->from_s + (own->until_s - own->from_s) / 3 * 2)
-        renew(identity, now_s);
+    if (cluster_node_identity_is_due(identity))
+        renew(identity, identity->wall_s());
     return identity->look_ns;
 }

@@ -58,8 +58,23 @@ int cluster_node_identity_revoke(struct cluster_node_identity *identity,
 /* The node's clock, in seconds since 1970. */
 uint64_t cluster_node_identity_now(const struct cluster_node_identity *identity);
 
-/* Has the certificate of the node renewed when two thirds of its time are over. Returns when it is
- * to be called again at the latest. */
+/* Says whether two thirds of the time of the node's certificate are over, and no new one is being
+ * written. A node that has no identity is never due. */
+bool cluster_node_identity_is_due(const struct cluster_node_identity *identity);
+
+/* Makes a request for another certificate, for the key of the node. */
+int cluster_node_identity_request(const struct cluster_node_identity *identity,
+                                  struct cluster_pem *out);
+
+/* Takes a certificate that the authority, on another node, has given: checked, and in use when it
+ * is durable. -EINVAL: it is not this node's, or good no longer than the one of now.
+ * RAPAHUB_EACCES: no authority that the node trusts has signed it, or it is not valid now.
+ * RAPAHUB_EBUSY: one is being written. */
+int cluster_node_identity_install(struct cluster_node_identity *identity,
+                                  struct rapahub_bytes certificate);
+
+/* On a node with the authority: has the certificate of the node renewed when two thirds of its time
+ * are over. Returns when it is to be called again at the latest. */
 uint64_t cluster_node_identity_step(struct cluster_node_identity *identity, uint64_t now_ns);
 
 #endif

@@ -55,31 +55,42 @@ int cluster_own_identity_load_ca(const struct cluster_identity_files *files,
 
 /* ---- the node's own ---- */
 
-int cluster_own_identity_take(struct cluster_own_identity *own, struct x509_st *certificate,
-                              const struct cluster_own_identity_owner *owner)
-{
+/* The parts of an identity that a certificate gives it. */
+struct taken {
     struct cluster_peer_name name;
     struct cluster_revocation_serial serial;
     uint64_t from_s, until_s;
-    int r = cluster_certificate_peer(certificate, &name, serial.bytes, &serial.size);
+};
 
-    if (r == 0 && (name.kind != CLUSTER_PEER_NODE || name.node != owner->node ||
-                   memcmp(name.uuid, owner->uuid, sizeof name.uuid) != 0))
+static int look(const struct cluster_own_identity *own, struct x509_st *certificate,
+                const struct cluster_own_identity_owner *owner, struct taken *out)
+{
+    int r = cluster_certificate_peer(certificate, &out->name, out->serial.bytes, &out->serial.size);
+
+    if (r == 0 && (out->name.kind != CLUSTER_PEER_NODE || out->name.node != owner->node ||
+                   memcmp(out->name.uuid, owner->uuid, sizeof out->name.uuid) != 0))
         r = rapahub_fail(RAPAHUB_EINVAL, RULE,
                          "the certificate is not that of node %" PRIu32 " of this cluster",
                          owner->node);
     if (r == 0)
         r = cluster_certificate_check_key(certificate, own->key);
-    if (r == 0)
-        r = cluster_certificate_dates(certificate, &from_s, &until_s);
+    return r == 0 ? cluster_certificate_dates(certificate, &out->from_s, &out->until_s) : r;
+}
+
+int cluster_own_identity_take(struct cluster_own_identity *own, struct x509_st *certificate,
+                              const struct cluster_own_identity_owner *owner)
+{
+    struct taken taken;
+    int r = look(own, certificate, owner, &taken);
+
     if (r < 0)
         return r;
     cluster_certificate_release(&own->certificate);
     own->certificate = certificate;
-    own->name = name;
-    own->serial = serial;
-    own->from_s = from_s;
-    own->until_s = until_s;
+    own->name = taken.name;
+    own->serial = taken.serial;
+    own->from_s = taken.from_s;
+    own->until_s = taken.until_s;
     return 0;
 }
 
@@ -143,14 +154,30 @@ static int load_anchors(const struct cluster_identity_files *files, const struct
 }
 
 /* The certificate must be signed by an authority that others trust too. */
-static int check_issuer(const struct cluster_identity_files *files,
-                        const struct cluster_own_identity *own)
+static int check_issuer(const struct cluster_own_identity *own, struct x509_st *certificate)
 {
     int r = RAPAHUB_EACCES;
 
     for (size_t i = 0; r < 0 && i < own->anchors_count; i++)
-        r = cluster_certificate_check_issuer(own->certificate, own->anchors[i]);
-    return r < 0 ? cluster_identity_files_blame(files, CLUSTER_IDENTITY_NODE, r) : 0;
+        r = cluster_certificate_check_issuer(certificate, own->anchors[i]);
+    return r;
+}
+
+int cluster_own_identity_check_next(const struct cluster_own_identity *own,
+                                    struct x509_st *certificate,
+                                    const struct cluster_own_identity_owner *owner, uint64_t now_s)
+{
+    struct taken taken;
+    int r = look(own, certificate, owner, &taken);
+
+    if (r == 0)
+        r = check_issuer(own, certificate);
+    if (r == 0)
+        r = cluster_certificate_check_dates(certificate, now_s);
+    if (r == 0 && taken.until_s <= own->until_s)
+        r = rapahub_fail(RAPAHUB_EINVAL, RULE,
+                         "the certificate is good no longer than the one of now");
+    return r;
 }
 
 /* r[impl cluster.identity.own] */
@@ -164,8 +191,10 @@ static int load(const struct cluster_identity_files *files,
         r = load_key(files, own);
     if (r == 0)
         r = load_certificate(files, owner, own);
-    if (r == 0)
-        r = check_issuer(files, own);
+    if (r == 0) {
+        r = check_issuer(own, own->certificate);
+        r = r < 0 ? cluster_identity_files_blame(files, CLUSTER_IDENTITY_NODE, r) : 0;
+    }
     if (r == 0)
         r = cluster_own_identity_load_ca(files, owner, &own->ca);
     return r < 0 ? r : 0;

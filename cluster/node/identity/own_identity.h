@@ -50,6 +50,12 @@ int cluster_own_identity_renew(const struct cluster_own_identity *own, uint64_t 
 int cluster_own_identity_take(struct cluster_own_identity *own, struct x509_st *certificate,
                               const struct cluster_own_identity_owner *owner);
 
+/* Checks that a certificate may take the place of that of now: it is this node's, by an authority
+ * that the node trusts, valid now and for longer. -EINVAL, RAPAHUB_EACCES. */
+int cluster_own_identity_check_next(const struct cluster_own_identity *own,
+                                    struct x509_st *certificate,
+                                    const struct cluster_own_identity_owner *owner, uint64_t now_s);
+
 /* The certificates of the authorities that a node trusts, as a text. */
 struct cluster_own_identity_anchors {
     char text[CLUSTER_CERTIFICATE_ANCHORS * CLUSTER_PEM_SIZE_MAX + 1]; /* ended by a 0 */

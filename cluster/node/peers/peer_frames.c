@@ -157,6 +157,9 @@ static int take(void *user, const struct cluster_frame *frame, const struct clus
     case CLUSTER_FRAME_BLOB_ASK:
     case CLUSTER_FRAME_BLOB_PART:
         return hand_up(link, CLUSTER_PEER_BLOBS, frame, body);
+    case CLUSTER_FRAME_RENEW:
+    case CLUSTER_FRAME_RENEWED:
+        return hand_up(link, CLUSTER_PEER_CERTIFICATES, frame, body);
     case CLUSTER_FRAME_PUSH_PULL:
     case CLUSTER_FRAME_LINK_PROBE:
     case CLUSTER_FRAME_DATAGRAM_KEY:

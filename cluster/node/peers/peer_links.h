@@ -31,10 +31,11 @@ struct cluster_peer_links;
 
 /* The users of the links: each has the frames of its kind. */
 enum cluster_peer_user {
-    CLUSTER_PEER_STORE, /* STORE_*: the seat of the metastore, or who asks it */
-    CLUSTER_PEER_CALLS, /* CALL, RESULT, NACK, CANCEL */
-    CLUSTER_PEER_STEPS, /* STEP_DONE: the node that leads, or who reports to it */
-    CLUSTER_PEER_BLOBS, /* BLOB_ASK, BLOB_PART: who has the file of a module, or lacks it */
+    CLUSTER_PEER_STORE,        /* STORE_*: the seat of the metastore, or who asks it */
+    CLUSTER_PEER_CALLS,        /* CALL, RESULT, NACK, CANCEL */
+    CLUSTER_PEER_STEPS,        /* STEP_DONE: the node that leads, or who reports to it */
+    CLUSTER_PEER_BLOBS,        /* BLOB_ASK, BLOB_PART: who has the file of a module, or lacks it */
+    CLUSTER_PEER_CERTIFICATES, /* RENEW, RENEWED: who has the authority, or lacks it */
     /* PUSH_PULL, LINK_PROBE, DATAGRAM_KEY: who finds out which nodes live */
     CLUSTER_PEER_DETECTION,
     CLUSTER_PEER_USERS

@@ -80,6 +80,9 @@ static const struct cluster_body
                           .certificate = TEXT("a certificate"),
                           .anchors = TEXT("authorities"),
                           .seat = TEXT("192.0.2.7:9413")}},
+    renew = {.renew = {TEXT("a request")}},
+    renewed = {.renewed = {.certificate = TEXT("a certificate")}},
+    unrenewed = {.renewed = {.status = RAPAHUB_EACCES, .text = TEXT("it has left")}},
     push_pull = {.push_pull = {.answer = true, .updates = {.of = updates, .count = 2}}},
     probe = {.link_probe = {true, 77}},
     key = {.datagram_key = {9, TEXT("0123456789abcdef0123456789abcdef")}},
@@ -101,7 +104,9 @@ static const struct {
     {CLUSTER_FRAME_BLOB_ASK, &ask},        {CLUSTER_FRAME_BLOB_PART, &part},
     {CLUSTER_FRAME_BLOB_PART, &no_part},   {CLUSTER_FRAME_JOIN_OK, &joined},
     {CLUSTER_FRAME_STEP_DONE, &step},      {CLUSTER_FRAME_PUSH_PULL, &push_pull},
-    {CLUSTER_FRAME_LINK_PROBE, &probe},    {CLUSTER_FRAME_DATAGRAM_KEY, &key},
+    {CLUSTER_FRAME_RENEW, &renew},         {CLUSTER_FRAME_RENEWED, &renewed},
+    {CLUSTER_FRAME_RENEWED, &unrenewed},   {CLUSTER_FRAME_LINK_PROBE, &probe},
+    {CLUSTER_FRAME_DATAGRAM_KEY, &key},
 };
 #define BODIES (sizeof bodies / sizeof *bodies)
 
@@ -271,6 +276,30 @@ static void who_has_joined_gets_all_that_a_node_needs(void **state)
             join_ok.seat = (struct rapahub_string){long_text, CLUSTER_BODY_ADDRESS_MAX + 1});
 }
 
+/* r[verify cluster.renewal.body] */
+static void a_renewal_has_a_certificate_or_says_why_not(void **state)
+{
+    static const char long_text[CLUSTER_BODY_PEM_MAX + 1];
+
+    (void)state;
+    TAKES(RENEW, renew, renew.request = (struct rapahub_string){long_text, CLUSTER_BODY_PEM_MAX});
+    REFUSES(RENEW, renew,
+            renew.request = (struct rapahub_string){long_text, CLUSTER_BODY_PEM_MAX + 1});
+    REFUSES(RENEW, renew, renew.request.size = 0);
+    REFUSES(RENEWED, renewed, renewed.certificate.size = 0);
+    REFUSES(RENEWED, renewed,
+            renewed.certificate = (struct rapahub_string){long_text, CLUSTER_BODY_PEM_MAX + 1});
+    REFUSES(RENEWED, renewed, renewed.text = rapahub_string_of("well"));
+    REFUSES(RENEWED, renewed, renewed.status = 1);
+    REFUSES(RENEWED, renewed, renewed.status = -1);
+    TAKES(RENEWED, unrenewed, renewed.text.size = 0);
+    TAKES(RENEWED, unrenewed,
+          renewed.text = (struct rapahub_string){long_text, CLUSTER_BODY_RENEW_TEXT});
+    REFUSES(RENEWED, unrenewed,
+            renewed.text = (struct rapahub_string){long_text, CLUSTER_BODY_RENEW_TEXT + 1});
+    REFUSES(RENEWED, unrenewed, renewed.certificate = rapahub_string_of("one"));
+}
+
 /* r[verify cluster.body.hello] */
 static void who_says_hello_is_a_node_or_a_client(void **state)
 {
@@ -380,6 +409,7 @@ int main(void)
         cmocka_unit_test(some_frames_have_no_body),
         cmocka_unit_test(a_join_says_all_that_it_must_and_no_more),
         cmocka_unit_test(who_has_joined_gets_all_that_a_node_needs),
+        cmocka_unit_test(a_renewal_has_a_certificate_or_says_why_not),
         cmocka_unit_test(who_says_hello_is_a_node_or_a_client),
         cmocka_unit_test(a_call_that_nobody_makes_is_refused),
         cmocka_unit_test(a_query_has_the_members_of_its_mode),
