@@ -10,8 +10,8 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/cli/client/node_client.h"
 #include "cluster/cli/cluster_commands.h"
-#include "cluster/cli/node_client.h"
 #include "cluster/cli/node_modules.h"
 #include "cluster/cli/pool/pool_file.h"
 #include "cluster/cli/pool/pool_words.h"

@@ -6,8 +6,8 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/cli/client/node_client.h"
 #include "cluster/cli/cluster_commands.h"
-#include "cluster/cli/node_client.h"
 #include "cluster/cli/node_modules.h"
 #include "cluster/cli/pool_target.h"
 #include "host/cli/command/cli.h"

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "cluster/cli/metastore/metastore_commands.h"
 #include "host/cli/call_options.h"
 
 #define NODE_OPTION                                                                       \
@@ -32,6 +33,10 @@ static const struct cli_option call_options[] = {CLI_CALL_OPTIONS, NODE_OPTION, 
 
 static const struct cli_option fsck_options[] = {
     VALUE(FOLDER, "data", "DIR", "the folder of the node (default: that of rapahubd)"), END};
+
+static const struct cli_option restore_options[] = {
+    VALUE(FOLDER, "data", "DIR", "the folder of the node (default: that of rapahubd)"),
+    VALUE(COUNT, "generation", "N", "the generation is this one at least", .fallback = "0"), END};
 
 static const struct cli_option certificate_options[] = {
     VALUE(TEXT, "name", "NAME", "whose it is: letters, digits, '_', '-' and '.'; required"),
@@ -326,6 +331,35 @@ const struct cli_command cluster_commands[] = {
      .operands_min = 1,
      .operands_max = 1,
      .run = cluster_identity_token_revoke},
+    {.name = "metastore backup",
+     .operands = "[NAME]",
+     .summary = "make a backup of the metastore of a cluster",
+     .text = "The node that has the metastore writes it into a new file of its data folder,\n"
+             "backups/NAME, while it serves. Without NAME the name is the time. Copy the file to\n"
+             "another machine.",
+     .example = "rapahub metastore backup\n"
+                "rapahub metastore backup before-the-move",
+     .schema = "rapahub.metastore-backup/1",
+     .members = "path, generation, revision",
+     .options = node_options,
+     .operand = CLI_OPERAND_FREE,
+     .operands_max = 1,
+     .run = cluster_metastore_backup_run},
+    {.name = "metastore restore",
+     .operands = "FILE",
+     .summary = "put a backup in the place of the metastore of a node that does not run",
+     .text = "What has changed since the backup is lost: pools that were made are to be applied\n"
+             "again, nodes that joined join again. States of containers are not in the metastore,\n"
+             "and stay. Other nodes follow by themselves, for the generation of the metastore is\n"
+             "higher from then on. The metastore that was there is kept, under another name.",
+     .example = "rapahub metastore restore ~/safe/20261128T010203Z.db --data ~/pools",
+     .schema = "rapahub.metastore-restore/1",
+     .members = "data, generation, replaced",
+     .options = restore_options,
+     .operand = CLI_OPERAND_FILE,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cluster_metastore_restore_run},
     {.name = "fsck",
      .operands = "",
      .summary = "look for damage in the folder of a node that does not run",

@@ -4,8 +4,8 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/cli/client/data_option.h"
 #include "cluster/cli/cluster_commands.h"
-#include "cluster/daemon/defaults.h"
 #include "cluster/metastore/kinds/store_kinds.h"
 #include "cluster/node/boot/folder_check.h"
 #include "host/cli/command/cli.h"
@@ -75,27 +75,14 @@ static int check(struct cli *cli, const char *data)
     return findings > 0 ? EXIT_FINDINGS : 0;
 }
 
-/* The folder that rapahubd would have without options. */
-static int find_data(struct cli *cli, struct daemon_settings *settings)
-{
-    const struct daemon_folders_user user = daemon_defaults_user();
-    char path[DAEMON_CONFIG_PATH];
-    int r = daemon_defaults_config(NULL, settings, path, cli->quote);
-
-    return r == 0 ? daemon_defaults_folders(&user, settings) : r;
-}
-
 int cluster_fsck(struct cli *cli)
 {
-    const char *data = cli_arguments_text(&cli->arguments, "data");
     struct daemon_settings settings;
-    int r = 0;
+    const char *data;
+    int r = cluster_data_option_find(cli, &settings, &data);
 
-    daemon_settings_init(&settings);
-    if (!data)
-        r = find_data(cli, &settings);
     if (r == 0)
-        r = check(cli, data ? data : settings.data);
+        r = check(cli, data);
     daemon_settings_fini(&settings);
     return r;
 }

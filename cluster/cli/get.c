@@ -2,8 +2,8 @@
 /* get: commands that show what a node says of itself. */
 #include <rapahub/error.h>
 
+#include "cluster/cli/client/node_client.h"
 #include "cluster/cli/cluster_commands.h"
-#include "cluster/cli/node_client.h"
 #include "cluster/cli/node_modules.h"
 #include "cluster/cli/show.h"
 #include "host/cli/command/cli.h"

@@ -7,9 +7,9 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/cli/client/node_client.h"
 #include "cluster/cli/cluster_commands.h"
 #include "cluster/cli/identity/client_files.h"
-#include "cluster/cli/node_client.h"
 #include "cluster/identity/join_token.h"
 #include "cluster/metastore/kinds/store_kinds.h"
 #include "cluster/node/boot/node_init.h"

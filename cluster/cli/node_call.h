@@ -4,7 +4,7 @@
 #ifndef CLUSTER_CLI_NODE_CALL_H
 #define CLUSTER_CLI_NODE_CALL_H
 
-#include "cluster/cli/node_client.h"
+#include "cluster/cli/client/node_client.h"
 #include "host/cli/target/answer.h"
 
 /* Calls and waits. The first Ctrl-C on `interrupt` cancels the call; with a second one the client

@@ -4,8 +4,8 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/cli/client/node_client.h"
 #include "cluster/cli/cluster_commands.h"
-#include "cluster/cli/node_client.h"
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
 #include "host/cli/command/listing.h"

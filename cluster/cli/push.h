@@ -4,7 +4,7 @@
 #ifndef CLUSTER_CLI_PUSH_H
 #define CLUSTER_CLI_PUSH_H
 
-#include "cluster/cli/node_client.h"
+#include "cluster/cli/client/node_client.h"
 #include "cluster/cli/pool/pool_module.h"
 
 /* Sends a file with this SHA-256, unless the node has it. -errno: it cannot be read;

@@ -5,20 +5,40 @@
 
 #include <rapahub/error.h>
 
-int cluster_metastore_open(const struct cluster_metastore_end *const *ends, const char *url,
-                           const struct cluster_metastore_options *options,
-                           struct cluster_metastore **out)
+static const struct cluster_metastore_end *find(const struct cluster_metastore_end *const *ends,
+                                                const char *url)
 {
     const char *colon = strchr(url, ':');
     size_t size = colon ? (size_t)(colon - url) : 0;
 
-    *out = NULL;
     for (; *ends; ends++)
         if (strlen((*ends)->scheme) == size && memcmp((*ends)->scheme, url, size) == 0)
-            return (*ends)->open(url, options, out);
-    return rapahub_fail(RAPAHUB_ECONFIG, "",
-                        "metastore '%s': no metastore of this kind is built in; sqlite:PATH is one",
-                        url);
+            return *ends;
+    rapahub_fail(RAPAHUB_ECONFIG, "",
+                 "metastore '%s': no metastore of this kind is built in; sqlite:PATH is one", url);
+    return NULL;
+}
+
+int cluster_metastore_open(const struct cluster_metastore_end *const *ends, const char *url,
+                           const struct cluster_metastore_options *options,
+                           struct cluster_metastore **out)
+{
+    const struct cluster_metastore_end *end = find(ends, url);
+
+    *out = NULL;
+    return end ? end->open(url, options, out) : RAPAHUB_ECONFIG;
+}
+
+int cluster_metastore_restore(const struct cluster_metastore_end *const *ends, const char *url,
+                              uint32_t least, uint32_t *out)
+{
+    const struct cluster_metastore_end *end = find(ends, url);
+
+    if (!end)
+        return RAPAHUB_ECONFIG;
+    return end->restore ? end->restore(url, least, out)
+                        : rapahub_fail(RAPAHUB_ECONFIG, "",
+                                       "metastore '%s': its backups are not made here", url);
 }
 
 void cluster_metastore_close(struct cluster_metastore *store)

@@ -108,6 +108,8 @@ struct cluster_metastore_end {
     int (*fd)(const struct cluster_metastore *store);
     int (*step)(struct cluster_metastore *store, uint64_t now_ns, uint64_t *out_next_ns);
     int (*stats)(const struct cluster_metastore *store, struct cluster_metastore_stats *out);
+    /* NULL: a back end whose backups are not made here. */
+    int (*restore)(const char *url, uint32_t least, uint32_t *out);
 };
 
 /* Opens "SCHEME:..." by the back end of that scheme; `ends` is ended by NULL. Fails with what is
@@ -156,9 +158,19 @@ int cluster_metastore_sync(struct cluster_metastore *store, cluster_on_txn *on_t
 int cluster_metastore_compact(struct cluster_metastore *store, uint64_t before,
                               cluster_on_txn *on_txn, void *user);
 
-/* Writes the store to a new file, whole and synced, or not at all. */
+/* Writes the store to a new file, whole and synced, or not at all. CLUSTER_TXN_CONFLICT: there is a
+ * file with this name. */
 int cluster_metastore_backup(struct cluster_metastore *store, const char *path,
                              cluster_on_txn *on_txn, void *user);
+
+/* Makes the store at a URL, a backup which no process has open, one that was restored: its
+ * generation, which *out tells, becomes `least`, or the one after its own if that is higher, and
+ * all that was told of it before counts as compacted. So no revision is told twice, and who knows
+ * of one that the backup does not have reads all anew. RAPAHUB_ECONFIG: the back end has its own
+ * way. RAPAHUB_EOVERFLOW: no generation is left. Others are those of cluster_metastore_open. Waits
+ * for the disk. */
+int cluster_metastore_restore(const struct cluster_metastore_end *const *ends, const char *url,
+                              uint32_t least, uint32_t *out);
 
 /* Readable when cluster_metastore_step has something to do. */
 int cluster_metastore_fd(const struct cluster_metastore *store);

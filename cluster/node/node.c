@@ -196,7 +196,8 @@ static int make_services(struct rapahub_node *node)
                                                            .identity = runner->identity,
                                                            .detector = runner->detector,
                                                            .peers = runner->peers},
-                                                 .identity = runner->identity};
+                                                 .identity = runner->identity,
+                                                 .backups = node->boot.folder.backups.path};
 
     return cluster_services_create(&parts, &runner->services);
 }

@@ -14,7 +14,6 @@ ROOMS = ("hub/", "host/", "guest-sdk/", "chimods/", "cluster/")
 # Functions that are whole and tested, and that the next slice of the cluster calls. One that is reached by
 # now is to be taken from here.
 LATER = {
-    "cluster_metastore_backup": "the command `backup`",
     "cluster_metastore_compact": "of an end that does not forget by itself, as SQLite's does",
     "cluster_seat_server_rule_name": "the figures of a node",
     "cluster_connection_silent_since": "PING of a link that is not of this machine",

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hub/base/own.h"
@@ -14,6 +15,8 @@ static int status_of(int error)
 {
     if (error == ENOSPC || error == EDQUOT || error == EFBIG)
         return CLUSTER_TXN_NO_SPACE;
+    if (error == EEXIST)
+        return CLUSTER_TXN_CONFLICT;
     return error == EACCES || error == EROFS || error == ENOENT || error == ENOTDIR
                ? CLUSTER_TXN_DENIED
                : CLUSTER_TXN_NOT_APPLIED;
@@ -54,7 +57,7 @@ static int sync_folder(char *path)
     return sync_path(path, O_RDONLY | O_DIRECTORY);
 }
 
-/* The name has no file before that is whole. */
+/* The name has no file before that is whole, and a file that is there stays. */
 int cluster_backup_write(struct cluster_database *database, const char *path)
 {
     size_t size = strlen(path) + sizeof ".new";
@@ -66,11 +69,12 @@ int cluster_backup_write(struct cluster_database *database, const char *path)
     snprintf(fresh, size, "%s.new", path);
     unlink(fresh);
     status = copy(database, fresh);
+    if (status == CLUSTER_TXN_OK && chmod(fresh, 0600) != 0) /* it has digests of secrets */
+        status = status_of(errno);
     if (status == CLUSTER_TXN_OK)
         status = sync_path(fresh, O_RDWR);
-    if (status == CLUSTER_TXN_OK && rename(fresh, path) != 0)
+    if (status == CLUSTER_TXN_OK && link(fresh, path) != 0)
         status = status_of(errno);
-    if (status != CLUSTER_TXN_OK)
-        unlink(fresh);
+    unlink(fresh);
     return status == CLUSTER_TXN_OK ? sync_folder(fresh) : status;
 }

@@ -6,6 +6,7 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/metastore/sqlite/restore.h"
 #include "cluster/metastore/sqlite/writer.h"
 #include "hub/base/clock.h"
 
@@ -248,6 +249,11 @@ static int backup(struct cluster_metastore *base, const char *path, cluster_on_t
     return r != 0 ? r : give_plain(store, CLUSTER_JOB_BACKUP, path, on_txn, user);
 }
 
+static int restore(const char *url, uint32_t least, uint32_t *out)
+{
+    return cluster_restore_file(url + strlen(SCHEME ":"), least, out);
+}
+
 static int fd_of(const struct cluster_metastore *base)
 {
     return ((const struct store *)(const void *)base)->writer.fd;
@@ -407,4 +413,5 @@ const struct cluster_metastore_end cluster_sqlite_end = {
     .fd = fd_of,
     .step = step,
     .stats = stats,
+    .restore = restore,
 };

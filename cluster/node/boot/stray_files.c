@@ -6,6 +6,7 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/node/boot/store_restore.h"
 #include "cluster/store/digest.h"
 #include "cluster/store/segments.h"
 
@@ -29,15 +30,15 @@ static bool begins(const char *name, const char *with)
 static bool is_in_root(const char *name)
 {
     static const char *const names[] = {
-        "lock", "node.id",       "node.boot",   "node.store",  "guests",          "meta.db",
-        "wal",  "copies",        "blobs",       "pools",       "restart",         "ca",
-        "tls",  "lost+found",    "meta.db-wal", "meta.db-shm", "meta.db-journal", "node.seat",
-        "etcd", "node.metastore"};
+        "lock", "node.id",        "node.boot",   "node.store",  "guests",          "meta.db",
+        "wal",  "copies",         "blobs",       "pools",       "restart",         "ca",
+        "tls",  "lost+found",     "meta.db-wal", "meta.db-shm", "meta.db-journal", "node.seat",
+        "etcd", "node.metastore", "backups"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return true;
-    return false;
+    return begins(name, CLUSTER_STORE_RESTORE_ASIDE);
 }
 
 static bool is_of_authority(const char *name)

@@ -25,9 +25,10 @@
 #define NODE_ID    "node.id"
 #define NODE_BOOT  "node.boot"
 #define NODE_STORE "node.store"
-#define FOLDERS    5
+#define FOLDERS    6
 
-static const char *const folder_names[FOLDERS] = {"wal", "copies", "blobs", "pools", "restart"};
+static const char *const folder_names[FOLDERS] = {"wal",   "copies",  "blobs",
+                                                  "pools", "restart", "backups"};
 
 /* ---- names in the folder ---- */
 
@@ -59,6 +60,7 @@ static const char *const later_names[] = {CLUSTER_STORE_PLACE_META,
                                           "copies",
                                           "pools",
                                           "restart",
+                                          "backups",
                                           "blobs",
                                           NULL};
 
@@ -199,8 +201,9 @@ static int read_store(struct cluster_data_folder *folder)
 
 static int open_folders(struct cluster_data_folder *folder)
 {
-    struct cluster_files_folder *const to[FOLDERS] = {&folder->wal, &folder->copies, &folder->blobs,
-                                                      &folder->pools, &folder->restart};
+    struct cluster_files_folder *const to[FOLDERS] = {&folder->wal,     &folder->copies,
+                                                      &folder->blobs,   &folder->pools,
+                                                      &folder->restart, &folder->backups};
     int r = 0;
 
     for (int i = 0; i < FOLDERS && r == 0; i++)
@@ -365,6 +368,7 @@ void cluster_data_folder_close(struct cluster_data_folder *folder)
 {
     cluster_files_close_folder(&folder->restart);
     cluster_files_close_folder(&folder->pools);
+    cluster_files_close_folder(&folder->backups);
     cluster_files_close_folder(&folder->blobs);
     cluster_files_close_folder(&folder->copies);
     cluster_files_close_folder(&folder->wal);

@@ -2,7 +2,8 @@
 /* data_folder: the folder in which a node keeps all that it must not lose. It has `node.id` (uuid
  * and number of the node), `node.boot` (how often it was started), `node.store` (the metastore that
  * it belongs to), `node.seat` or `node.metastore` (where that is, if it is not in the folder),
- * `lock`, `guests`, `meta.db`, and the folders `wal`, `copies`, `blobs`, `pools` and `restart`.
+ * `lock`, `guests`, `meta.db`, and the folders `wal`, `copies`, `blobs`, `pools`, `restart` and
+ * `backups`.
  *
  * An empty folder is set up, and one that was set up in part is finished: each step is durable
  * before the next one. A folder that has anything else is refused, and left as it is. All of it
@@ -39,7 +40,7 @@ struct cluster_data_folder_store {
 };
 
 struct cluster_data_folder {
-    struct cluster_files_folder root, wal, copies, blobs, pools, restart;
+    struct cluster_files_folder root, wal, copies, blobs, pools, restart, backups;
     uint8_t uuid[CLUSTER_DATA_FOLDER_UUID]; /* the node's */
     uint32_t node;
     uint32_t boot; /* this life's after cluster_data_folder_count_boot, else the last one's */

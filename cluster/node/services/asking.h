@@ -29,7 +29,8 @@ struct cluster_asking { /* all but `modules` live longer */
     struct cluster_askers *askers;
     struct cluster_inspections *inspections;
     struct cluster_node_identity *identity;
-    uint32_t pushes; /* open ones, whose files are there, and whose records are not yet */
+    const char *backups; /* path of a folder */
+    uint32_t pushes;     /* open ones, whose files are there, and whose records are not yet */
     struct cluster_asking_modules modules;
 };
 

@@ -9,6 +9,7 @@
 #include <rapahub/route.h>
 
 #include "cluster/node/services/asking.h"
+#include "cluster/node/services/backup_orders.h"
 #include "cluster/node/services/certificate_orders.h"
 #include "cluster/node/services/module_orders.h"
 #include "cluster/node/services/node_inquiries.h"
@@ -227,6 +228,15 @@ static int take_token_revoke(struct cluster_asking *asking, struct cluster_asker
                                   : cluster_token_orders_revoke(asking, asker, id);
 }
 
+static int take_backup(struct cluster_asking *asking, struct cluster_asker *asker,
+                       struct hub_reader *arguments)
+{
+    struct rapahub_string name = hub_postcard_read_string(arguments);
+
+    return arguments->failure < 0 ? arguments->failure
+                                  : cluster_backup_orders_make(asking, asker, name);
+}
+
 /* Each method, in its canonical form, the least role that may ask it, and which nodes answer it:
  * the one that leads knows operations, and carries out orders. */
 #define METHODS(X)                                                                      \
@@ -249,7 +259,8 @@ static int take_token_revoke(struct cluster_asking *asking, struct cluster_asker
     X("certificate(string, string, string) -> string", ADMIN, LEADER, take_certificate) \
     X("revoke(string) -> void", ADMIN, LEADER, take_revoke)                             \
     X("token(u64, u32) -> string", ADMIN, LEADER, take_token)                           \
-    X("token_revoke(string) -> void", ADMIN, LEADER, take_token_revoke)
+    X("token_revoke(string) -> void", ADMIN, LEADER, take_token_revoke)                 \
+    X("backup(string) -> string", ADMIN, LEADER, take_backup)
 
 enum where { EACH_NODE, LEADER };
 
@@ -440,6 +451,7 @@ int cluster_services_create(const struct cluster_services_parts *parts,
                                                .store = parts->store,
                                                .marker = parts->marker,
                                                .identity = parts->identity,
+                                               .backups = parts->backups,
                                                .lists = parts->lists};
     status = cluster_askers_create(ASKERS_MAX, &services->asking.askers);
     if (status == 0)

@@ -24,6 +24,7 @@ struct cluster_services_parts { /* all live longer */
     struct cluster_marker *marker;
     struct cluster_lists lists;
     struct cluster_node_identity *identity; /* also that of `lists` */
+    const char *backups;                    /* path of the folder of backups of the metastore */
 };
 
 /* Makes the services, and their container in the host. */

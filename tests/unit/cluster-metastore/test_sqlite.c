@@ -56,6 +56,7 @@ static struct store_answer back_up(struct store_stage *stage, const char *path)
     return answer;
 }
 
+/* r[verify cluster.store.backup] */
 static void a_backup_is_a_store_of_its_own(void **state)
 {
     struct store_stage *stage = *state, copy;
@@ -76,10 +77,82 @@ static void a_backup_is_a_store_of_its_own(void **state)
     assert_string_equal(store_stage_range(&copy, "/", "0", 0, 9).pairs[0].value, "2");
     assert_string_equal(store_stage_range(&copy, "/", "0", rev - 1, 9).pairs[0].value, "1");
     store_stage_close(&copy);
-    assert_int_equal(back_up(stage, path).status, CLUSTER_TXN_OK);
+    assert_int_equal(back_up(stage, path).status, CLUSTER_TXN_CONFLICT); /* it stays as it is */
     assert_int_equal(store_stage_try(&copy, false), 0);
-    assert_string_equal(store_stage_range(&copy, "/", "0", 0, 9).pairs[0].value, "3");
+    assert_string_equal(store_stage_range(&copy, "/", "0", 0, 9).pairs[0].value, "2");
     store_stage_close(&copy);
+}
+
+static void note_watch(void *user, int status, uint64_t rev, const struct cluster_change *changes,
+                       size_t count)
+{
+    struct store_answer *answer = user;
+
+    (void)changes;
+    (void)count;
+    answer->status = status;
+    answer->rev = rev;
+    answer->ends++;
+}
+
+static int restore(const struct store_stage *stage, uint32_t least, uint32_t *out)
+{
+    const struct cluster_metastore_end *const ends[] = {stage->end, NULL};
+
+    return cluster_metastore_restore(ends, stage->url, least, out);
+}
+
+/* r[verify cluster.store.restore] */
+static void a_store_that_was_restored_is_above_all_before(void **state)
+{
+    struct store_stage *stage = *state;
+    uint64_t rev, watch;
+    uint32_t generation = 0;
+    struct store_answer answer = {0};
+    const struct cluster_span all = {.from = {(const uint8_t *)"/", 1},
+                                     .to = {(const uint8_t *)"0", 1}};
+    struct cluster_span from;
+
+    store_stage_put(stage, "/a", "1");
+    rev = store_stage_put(stage, "/a", "2").rev;
+    assert_int_equal(restore(stage, 0, &generation), RAPAHUB_EAGAIN); /* it is open */
+    store_stage_close(stage);
+    assert_int_equal(restore(stage, 0, &generation), 0);
+    assert_int_equal(generation, 1);
+    assert_int_equal(restore(stage, 0, &generation), 0);
+    assert_int_equal(generation, 2);
+    assert_int_equal(restore(stage, 7, &generation), 0);
+    assert_int_equal(generation, 7);
+    assert_int_equal(restore(stage, 5, &generation), 0);
+    assert_int_equal(generation, 8);
+    assert_int_equal(restore(stage, CLUSTER_GENERATION_MAX + 1, &generation), RAPAHUB_EOVERFLOW);
+    assert_int_equal(store_stage_try(stage, false), 0);
+    assert_true(store_stage_sync(stage).rev == cluster_ids_revision(8, 1) - 1);
+    assert_string_equal(store_stage_range(stage, "/", "0", 0, 9).pairs[0].value, "2");
+    assert_int_equal(store_stage_range(stage, "/", "0", rev, 9).status, CLUSTER_TXN_COMPACTED);
+    from = all;
+    from.rev = rev + 5; /* who has seen changes that the backup lacks */
+    assert_int_equal(cluster_metastore_watch(stage->store, &from, note_watch, &answer, &watch), 0);
+    store_stage_wait(stage, &answer);
+    assert_int_equal(answer.status, CLUSTER_TXN_COMPACTED);
+    assert_true(store_stage_put(stage, "/a", "3").rev == cluster_ids_revision(8, 1));
+}
+
+static void a_file_that_is_no_store_is_not_restored(void **state)
+{
+    struct store_stage *stage = *state;
+    uint32_t generation = 0;
+    FILE *file;
+
+    store_stage_close(stage);
+    file = fopen(stage->path, "w");
+    assert_non_null(file);
+    fputs("no store, but long enough to be one: it has more than a page of a header\n", file);
+    fclose(file);
+    assert_int_equal(restore(stage, 0, &generation), RAPAHUB_EIO);
+    assert_int_equal(unlink(stage->path), 0);
+    assert_int_equal(restore(stage, 0, &generation), RAPAHUB_ENOENT);
+    stage->store = NULL;
 }
 
 /* The time is what the store is told. r[verify cluster.store.step] */
@@ -378,6 +451,8 @@ int main(void)
 #define EACH(test) cmocka_unit_test_setup_teardown(test, begin, finish)
     const struct CMUnitTest tests[] = {
         EACH(a_backup_is_a_store_of_its_own),
+        EACH(a_store_that_was_restored_is_above_all_before),
+        EACH(a_file_that_is_no_store_is_not_restored),
         EACH(changes_are_forgotten_after_an_hour),
         EACH(what_a_watch_was_not_told_is_not_forgotten),
         EACH(the_pages_of_a_reading_are_not_forgotten),

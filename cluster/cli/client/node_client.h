@@ -2,8 +2,8 @@
 /* node_client: the methods that a node offers to people, `rapahub.node`, as a client of it calls
  * them. For one thread.
  */
-#ifndef CLUSTER_CLI_NODE_CLIENT_H
-#define CLUSTER_CLI_NODE_CLIENT_H
+#ifndef CLUSTER_CLI_CLIENT_NODE_CLIENT_H
+#define CLUSTER_CLI_CLIENT_NODE_CLIENT_H
 
 #include <stdint.h>
 
@@ -30,6 +30,7 @@ struct cli;
 #define CLUSTER_ASK_TOKEN        "token(u64, u32) -> string"    /* ns, uses; the token */
 #define CLUSTER_ASK_TOKEN_REVOKE "token_revoke(string) -> void" /* id */
 #define CLUSTER_ASK_REVOKE       "revoke(string) -> void"       /* serial number */
+#define CLUSTER_ASK_BACKUP       "backup(string) -> string"     /* its name, "": by the time */
 /* request, role, name; the certificate and those of the authorities, in PEM */
 #define CLUSTER_ASK_CERTIFICATE "certificate(string, string, string) -> string"
 /* digest in hexadecimal, offset, size of the file, its bytes from there; whether the node has all

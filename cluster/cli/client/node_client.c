@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/cli/node_client.h"
+#include "cluster/cli/client/node_client.h"
 
 #include <inttypes.h>
 #include <stdio.h>
