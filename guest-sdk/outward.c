@@ -283,10 +283,12 @@ static int check_payload(const struct operation *operation, const struct hub_wri
 static int make_payload(struct operation *operation, uint64_t chain, uint8_t small[SMALL],
                         void **own, struct rapahub_bytes *out)
 {
-    uint8_t target[HUB_LIFECYCLE_TARGET_MAX];
+    const struct rapahub_call *call = operation->call;
+    uint8_t target[HUB_LIFECYCLE_QUERY_MAX];
     const struct hub_metadata metadata = {
         .chain = chain,
-        .target = {target, hub_lifecycle_put_target(operation->call->target, target)}};
+        .target = {target, call->query ? hub_lifecycle_put_query(call->target, call->query, target)
+                                       : hub_lifecycle_put_target(call->target, target)}};
     struct hub_writer writer;
 
     hub_writer_init(&writer, small, SMALL);
@@ -367,8 +369,9 @@ int guest_outward_call(struct guest *guest, const struct rapahub_call *call, voi
         return rapahub_fail(RAPAHUB_EINVAL, "", "a call without a method");
     if (call->loan)
         return rapahub_fail(RAPAHUB_EINVAL, "", "a chimod's own calls take no loan");
-    if (call->query)
-        return rapahub_fail(RAPAHUB_ENOTSUP, "", "a chimod's own calls have no query");
+    if (call->query && call->query->each)
+        return rapahub_fail(RAPAHUB_ENOTSUP, "",
+                            "a query of a chimod has no `each`: call one container after another");
     if (guest->depth == GUEST_DEPTH_MAX)
         return rapahub_fail(RAPAHUB_EFULL, "", "%d calls wait inside of each other",
                             GUEST_DEPTH_MAX);

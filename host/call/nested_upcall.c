@@ -34,7 +34,7 @@ static bool find(struct host_life *life, const struct hub_request *request)
     const struct hub_signature *signature = NULL;
 
     if (target->size > 0 && target->size <= sizeof known->target &&
-        hub_lifecycle_decode_target(*target, &id) == 0 && host_share_check(life, id) == 0)
+        hub_lifecycle_decode_target(*target, &id) == 0 && host_share_check(life, id, false) == 0)
         container = host_containers_find(&HOST_REGISTRY(host)->containers, id);
     if (container && container->offer && container->state != HOST_CONTAINER_HELD)
         signature = host_methods_of_id(host_service_methods(container->offer), request->method_id);

@@ -201,6 +201,13 @@ int host_route_find_claimed(struct host_call *host, struct rapahub_container_id 
     return out->container && out->container->offer ? r : HOST_ROUTE_AWAY;
 }
 
+int host_route_check_query(struct host_call *host)
+{
+    return has_router(host) ? 0
+                            : rapahub_fail(RAPAHUB_ENOTSUP, "",
+                                           "a query is for a router, and this host has none");
+}
+
 int host_route_find_own(struct host_call *host, const struct rapahub_call *call,
                         struct host_route *out, struct rapahub_uid *uid)
 {
@@ -212,9 +219,7 @@ int host_route_find_own(struct host_call *host, const struct rapahub_call *call,
                                        uid);
     *uid = host_chains_uid(answers ? &host->chain : &nobody);
     clear(host, out);
-    return has_router(host) ? HOST_ROUTE_AWAY
-                            : rapahub_fail(RAPAHUB_ENOTSUP, "",
-                                           "a query is for a router, and this host has none");
+    return host_route_check_query(host) == 0 ? HOST_ROUTE_AWAY : RAPAHUB_ENOTSUP;
 }
 
 void host_route_uncount(struct host_call *host, struct host_container *container)

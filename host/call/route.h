@@ -56,6 +56,9 @@ int host_route_find_in(struct host_call *host, struct rapahub_container_id targe
 int host_route_find_own(struct host_call *host, const struct rapahub_call *call,
                         struct host_route *out, struct rapahub_uid *uid);
 
+/* Says whether a call may have a query: -ENOTSUP without a router. Any thread. */
+int host_route_check_query(struct host_call *host);
+
 /* Does the same for a request of a guest, which is `claim`, in its chain. Owner. */
 struct host_chain_claim;
 int host_route_find_claimed(struct host_call *host, struct rapahub_container_id target,

@@ -8,13 +8,13 @@
 #include "host/registry/registry.h"
 
 /* r[impl hub.admit.only] */
-int host_share_check(const struct host_life *life, struct rapahub_container_id target)
+int host_share_check(const struct host_life *life, struct rapahub_container_id target, bool queried)
 {
     const struct rapahub_container_id *only = &life->only.target;
 
     if (!life->only.set ||
-        (target.pool.major == only->pool.major && target.pool.minor == only->pool.minor &&
-         target.container == only->container))
+        (!queried && target.pool.major == only->pool.major &&
+         target.pool.minor == only->pool.minor && target.container == only->container))
         return 0;
     return rapahub_fail(RAPAHUB_EACCES, "hub.admit.only",
                         "%s was admitted to call %u.%u container %u, and nothing else", life->name,

@@ -4,6 +4,7 @@
 #ifndef HOST_CALL_SHARE_H
 #define HOST_CALL_SHARE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rapahub/id.h>
@@ -12,9 +13,10 @@ struct host_guest;
 struct host_life;
 struct host_registry;
 
-/* Says whether the life may call this container. RAPAHUB_EACCES: it was admitted for another one.
- */
-int host_share_check(const struct host_life *life, struct rapahub_container_id target);
+/* Says whether the life may call this container, or, `queried`, those of its pool that a query
+ * means. RAPAHUB_EACCES: it was admitted for one container only. */
+int host_share_check(const struct host_life *life, struct rapahub_container_id target,
+                     bool queried);
 
 /* Returns how many requests of this life the host may have sent on at once. Guests of each kind
  * have equal shares, which those of the other kind do not lessen. */

@@ -12,6 +12,7 @@
 #include "host/call/routed.h"
 #include "host/call/services.h"
 #include "host/call/share.h"
+#include "host/call/upcall_answer.h"
 #include "host/process/guest.h"
 #include "hub/base/clock.h"
 #include "hub/wire/lifecycle.h"
@@ -19,79 +20,6 @@
 #include "hub/wire/postcard.h"
 
 #define NAME_MOST 48 /* bytes of a guest's name in a diagnosis */
-
-static const struct rapahub_bytes nothing = {NULL, 0};
-
-static void answer(struct host_life *life, struct hub_request *request,
-                   const struct hub_response *response, struct rapahub_bytes body)
-{
-    (void)hub_inbound_calls_answer(life->connection.served, request, response, body);
-}
-
-/* Refuses a request because the guest receives too few of its answers. `fault` tells whether this
- * request was executed. r[impl sec.call.budget] */
-static void refuse_for_budget(struct host_life *life, struct hub_request *request,
-                              enum hub_fault fault)
-{
-    const struct hub_response response = {.kind = HUB_RESPONSE_CANCELLED, .fault = fault};
-
-    hub_budget_note_refused(hub_inbound_calls_budget(life->connection.served));
-    answer(life, request, &response, nothing);
-}
-
-/* Answers a guest with the calling thread's diagnosis. A code of the host travels as an error with
- * the same code. */
-static void refuse(struct host_life *life, struct hub_request *request, int code)
-{
-    const struct rapahub_diagnosis *last = rapahub_last_error();
-    const char *text = last->code == code ? last->text : rapahub_error_text(code);
-    struct hub_response response = {.kind = HUB_RESPONSE_USER,
-                                    .code = code,
-                                    .text = rapahub_string_of(text),
-                                    .fault = HUB_FAULT_ROUTE};
-
-    if (code == RAPAHUB_ECANCELED)
-        response = (struct hub_response){.kind = HUB_RESPONSE_CANCELLED};
-    else if (code == RAPAHUB_EBUSY)
-        response = (struct hub_response){.kind = HUB_RESPONSE_CANCELLED, .fault = HUB_FAULT_BUSY};
-    answer(life, request, &response, nothing);
-}
-
-/* Refuses a request that names no method of its target. The guest is not told of the target's other
- * methods. r[impl call.error.unknown-method] */
-static void refuse_unknown(struct host_life *life, struct hub_request *request)
-{
-    const struct hub_response unknown = {.kind = HUB_RESPONSE_UNKNOWN_METHOD};
-
-    hub_add64(&life->connection.unknown, 1);
-    answer(life, request, &unknown, nothing);
-}
-
-/* Closes the link of a guest that sends a message reserved for the host. This cannot be a mistake,
- * since no signature has its id. r[impl sec.call.own] r[impl hub.violation] */
-static void blame(struct host_life *life, struct hub_request *request)
-{
-    hub_link_close(life->connection.link, RAPAHUB_EPROTOCOL, "sec.call.own");
-    refuse_unknown(life, request);
-}
-
-/* Passes on an answer that came from elsewhere. Head and body are separate; the body is
- * unchanged. */
-static void hand_on(struct host_life *life, struct hub_request *request,
-                    const struct hub_answer *from)
-{
-    struct hub_response response;
-    struct hub_reader reader;
-
-    hub_reader_init(&reader, from->data, from->size);
-    if (hub_response_decode(&reader, &response) < 0) {
-        refuse(life, request, RAPAHUB_EPROTOCOL);
-        return;
-    }
-    if (response.kind == HUB_RESPONSE_USER)
-        response.fault = HUB_FAULT_NONE; /* no guest speaks for the host */
-    answer(life, request, &response, (struct rapahub_bytes){reader.at, hub_reader_left(&reader)});
-}
 
 /* ---- sent on ---- */
 
@@ -132,13 +60,13 @@ static void on_relayed(struct host_async *async, int code, struct hub_answer *fr
         return;
     relay->life->relayed--;
     if (code == 0)
-        hand_on(relay->life, relay->request, from);
+        host_upcall_answer_hand_on(relay->life, relay->request, from);
     else if (code == RAPAHUB_ENOMETHOD)
-        refuse_unknown(relay->life, relay->request);
+        host_upcall_answer_unknown(relay->life, relay->request);
     else if (code == RAPAHUB_EBUDGET)
-        refuse_for_budget(relay->life, relay->request, HUB_FAULT_DROPPED);
+        host_upcall_answer_over_budget(relay->life, relay->request, HUB_FAULT_DROPPED);
     else
-        refuse(relay->life, relay->request, code);
+        host_upcall_answer_refuse(relay->life, relay->request, code);
 }
 
 /* Marks the streams of a request: bytes go from a channel of one guest to a channel of the other.
@@ -265,21 +193,25 @@ static bool has_its_share(struct host_call *host, struct host_life *life,
     if (life->relayed < host_share_of(HOST_REGISTRY(host), life))
         return false;
     hub_add64(&life->connection.refused, 1);
-    refuse(life, request, RAPAHUB_EBUSY);
+    host_upcall_answer_refuse(life, request, RAPAHUB_EBUSY);
     return true;
 }
 
 /* Where a request is sent on to. */
 struct onward {
     struct rapahub_container_id target;
+    struct rapahub_query query; /* where `queried` */
     struct host_route route;
-    bool away; /* to the router */
+    bool away;    /* to the router */
+    bool queried; /* then too */
 };
 
-static int add_routed(struct host_call *host, struct host_async *async)
+static int add_routed(struct host_call *host, struct host_async *async, const struct onward *onward)
 {
-    const struct host_routed_origin origin = host_routed_origin_of(async);
+    struct host_routed_origin origin = host_routed_origin_of(async);
 
+    if (onward->queried)
+        origin.query = &onward->query;
     return host_routed_add(&host->asyncs, async, &origin);
 }
 
@@ -295,18 +227,18 @@ static void send_on(struct host_call *host, struct host_life *life, struct hub_r
         return;
     r = afford(life, request, &async);
     if (r == RAPAHUB_EBUDGET) {
-        refuse_for_budget(life, request, HUB_FAULT_BUDGET);
+        host_upcall_answer_over_budget(life, request, HUB_FAULT_BUDGET);
         return;
     }
     relay = async ? async->data : NULL;
     if (r == 0)
         r = take_streams(relay, types_of(&onward->route, request), &async->marks);
     if (r == 0 && onward->away)
-        r = add_routed(host, async);
+        r = add_routed(host, async, onward);
     if (r < 0) {
         if (async)
             drop(async);
-        refuse(life, request, r);
+        host_upcall_answer_refuse(life, request, r);
         return;
     }
     async->target = onward->target;
@@ -317,7 +249,7 @@ static void send_on(struct host_call *host, struct host_life *life, struct hub_r
     memcpy(stpcpy(async->method, "a call of "), life->name, NAME_MOST); /* the rest is zero */
     r = host_asyncs_begin(host, async, &number);
     if (r < 0) {
-        refuse(life, request, r);
+        host_upcall_answer_refuse(life, request, r);
         return;
     }
     /* Only the loop reports its end, so the relay still exists. */
@@ -337,7 +269,7 @@ void host_upcalls_forget(struct host_call *host, struct host_life *life)
 
         if (relay->life != life)
             continue;
-        answer(life, relay->request, &cancelled, nothing);
+        host_upcall_answer_send(life, relay->request, &cancelled, (struct rapahub_bytes){NULL, 0});
         relay->life = NULL;
         host_asyncs_cancel(host, relay->number);
     }
@@ -368,7 +300,7 @@ static void answer_asking(void *user, const struct hub_response *response,
 {
     const struct asking *asking = user;
 
-    answer(asking->life, asking->request, response, body);
+    host_upcall_answer_send(asking->life, asking->request, response, body);
 }
 
 /* The method may wait in a call of its own, and the chain of calls goes on through it. */
@@ -383,7 +315,7 @@ void host_upcalls_run(struct host_call *host, struct host_life *life, struct hub
     int r;
 
     if (hub_inbound_calls_over_budget(life->connection.served, request)) {
-        refuse_for_budget(life, request, HUB_FAULT_BUDGET);
+        host_upcall_answer_over_budget(life, request, HUB_FAULT_BUDGET);
         return;
     }
     host_containers_hold_own(container);
@@ -391,7 +323,7 @@ void host_upcalls_run(struct host_call *host, struct host_life *life, struct hub
     r = host_services_serve(host, container, &asked, &sink);
     host->chain = outer;
     if (r < 0)
-        refuse(life, request, r);
+        host_upcall_answer_refuse(life, request, r);
     (void)host_containers_drop_own(container); /* a service has no gate */
 }
 
@@ -413,32 +345,58 @@ static void serve_at(struct host_call *host, struct host_life *life, struct hub_
 
     onward->away = r == HOST_ROUTE_AWAY;
     if (r == 0 && !types_of(route, request) && route->methods)
-        refuse_unknown(life, request);
+        host_upcall_answer_unknown(life, request);
     else if (r == 0 && route->container->offer)
         run_held(host, life, request, route->container);
     else if (r >= 0 || r == -EAGAIN)
         send_on(host, life, request, onward);
     else
-        refuse(life, request, r);
+        host_upcall_answer_refuse(life, request, r);
     host_route_drop(route);
+}
+
+/* A query is for the router alone, which knows the methods of the containers that it finds.
+ * r[impl hub.call.query] */
+static void serve_query(struct host_call *host, struct host_life *life, struct hub_request *request,
+                        struct onward *onward)
+{
+    int r = host_route_check_query(host);
+
+    onward->away = true;
+    if (r == 0)
+        send_on(host, life, request, onward);
+    else
+        host_upcall_answer_refuse(life, request, r);
+}
+
+static int decode(const struct hub_request *request, struct onward *out)
+{
+    const struct rapahub_bytes target = request->metadata.target;
+    int r = hub_lifecycle_decode_target(target, &out->target);
+
+    out->queried = r < 0 && hub_lifecycle_decode_query(target, &out->target, &out->query) == 0;
+    return out->queried ? 0 : r;
 }
 
 static void serve_target(struct host_call *host, struct host_life *life,
                          struct hub_request *request)
 {
-    struct onward onward;
-    int r = hub_lifecycle_decode_target(request->metadata.target, &onward.target);
+    struct onward onward = {.queried = false};
+    int r = decode(request, &onward);
 
     if (hub_lifecycle_of_id(request->method_id) != HUB_LIFECYCLE_COUNT) {
-        blame(life, request);
+        host_upcall_answer_blame(life, request);
         return;
     }
-    r = r < 0 ? RAPAHUB_EARGUMENTS : host_share_check(life, onward.target);
+    r = r < 0 ? RAPAHUB_EARGUMENTS : host_share_check(life, onward.target, onward.queried);
     if (r < 0) {
-        refuse(life, request, r);
+        host_upcall_answer_refuse(life, request, r);
         return;
     }
-    serve_at(host, life, request, &onward);
+    if (onward.queried)
+        serve_query(host, life, request, &onward);
+    else
+        serve_at(host, life, request, &onward);
 }
 
 static bool is_own(enum hub_lifecycle_method method)
@@ -474,7 +432,7 @@ static void serve(struct host_call *host, struct host_life *life, struct hub_req
     else if (method == HUB_LIFECYCLE_READY)
         host->hooks->ready(host, life, request);
     else
-        refuse_unknown(life, request);
+        host_upcall_answer_unknown(life, request);
 }
 
 uint32_t host_upcalls_serve(struct host_call *host, struct host_life *life, uint32_t most)

@@ -91,3 +91,41 @@ int hub_lifecycle_decode_target(struct rapahub_bytes bytes, struct rapahub_conta
     *out = (struct rapahub_container_id){{container.major, container.minor}, container.container};
     return 0;
 }
+
+/* r[impl hub.call.query] */
+size_t hub_lifecycle_put_query(struct rapahub_container_id id, const struct rapahub_query *query,
+                               uint8_t *to)
+{
+    size_t size = hub_lifecycle_put_target(id, to);
+
+    to[size++] = (uint8_t)query->mode;
+    size += hub_postcard_put_at(to + size, query->number);
+    size += hub_postcard_put_at(to + size, query->offset);
+    size += hub_postcard_put_at(to + size, query->count);
+    size += hub_postcard_put_at(to + size, query->order);
+    to[size++] = query->collect;
+    return size;
+}
+
+/* r[impl hub.call.query] */
+int hub_lifecycle_decode_query(struct rapahub_bytes bytes, struct rapahub_container_id *out,
+                               struct rapahub_query *query)
+{
+    struct hub_container container;
+    struct hub_reader reader;
+    uint8_t mode;
+
+    hub_reader_init(&reader, bytes.data, bytes.size);
+    hub_payload_decode(&reader, &rapahub_type_hub_container, &container);
+    mode = hub_postcard_read_byte(&reader);
+    *query = (struct rapahub_query){.mode = (enum rapahub_query_mode)mode};
+    query->number = hub_postcard_read_unsigned(&reader, 64);
+    query->offset = (uint32_t)hub_postcard_read_unsigned(&reader, 32);
+    query->count = (uint32_t)hub_postcard_read_unsigned(&reader, 32);
+    query->order = (uint32_t)hub_postcard_read_unsigned(&reader, 32);
+    query->collect = hub_postcard_read_bool(&reader);
+    if (hub_postcard_end(&reader) < 0 || mode > RAPAHUB_QUERY_DYNAMIC)
+        return RAPAHUB_EFORMAT;
+    *out = (struct rapahub_container_id){{container.major, container.minor}, container.container};
+    return 0;
+}

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include <rapahub/call.h>
 #include <rapahub/id.h>
 #include <rapahub/value.h>
 
@@ -154,5 +155,13 @@ RAPAHUB_RECORD(hub_routed, RAPAHUB_MEMBER(hub_routed, mode, u8),
 #define HUB_LIFECYCLE_TARGET_MAX 16
 size_t hub_lifecycle_put_target(struct rapahub_container_id id, uint8_t *to);
 int hub_lifecycle_decode_target(struct rapahub_bytes bytes, struct rapahub_container_id *out);
+
+/* The same for a call with a query, which follows the id. Its `each` is not sent. A mode that no
+ * query has is RAPAHUB_EFORMAT; which members a mode has is for the router to judge. */
+#define HUB_LIFECYCLE_QUERY_MAX (HUB_LIFECYCLE_TARGET_MAX + 32)
+size_t hub_lifecycle_put_query(struct rapahub_container_id id, const struct rapahub_query *query,
+                               uint8_t *to);
+int hub_lifecycle_decode_query(struct rapahub_bytes bytes, struct rapahub_container_id *out,
+                               struct rapahub_query *query);
 
 #endif

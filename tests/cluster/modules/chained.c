@@ -148,6 +148,27 @@ static int chained_round(void *self, uint64_t pool, uint64_t way, uint64_t numbe
     return r;
 }
 
+/* How many keys the container has that a query finds in a pool of kv. `way`: its mode, then its
+ * offset, or the container. */
+static int chained_ask(void *self, uint64_t pool, uint64_t way, uint64_t number, uint32_t *count)
+{
+    const enum rapahub_query_mode mode = (enum rapahub_query_mode)(way >> 32);
+    const uint32_t offset = (uint32_t)way;
+    const struct rapahub_query query = {.mode = mode,
+                                        .number = number,
+                                        .offset = offset,
+                                        .count = mode == RAPAHUB_QUERY_RANGE ? 1 : 0};
+    const struct rapahub_call call = {
+        .target = target_of(pool, offset), .query = &query, .method = "count() -> u64"};
+    uint64_t found = 0;
+    int r;
+
+    (void)self;
+    r = rapahub_chimod_call(&call, &found);
+    *count = (uint32_t)found;
+    return r;
+}
+
 /* ---- the state ---- */
 
 static int chained_save(void *self, struct rapahub_sink *to)
@@ -179,6 +200,7 @@ static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(pour, chained_pour, void, source, u64, string),
     RAPAHUB_METHOD(relay, chained_relay, void, u64, u32, u64, string),
     RAPAHUB_METHOD(round, chained_round, void, u64, u64, u64, string),
+    RAPAHUB_METHOD(ask, chained_ask, u32, u64, u64, u64),
     RAPAHUB_METHOD_END,
 };
 

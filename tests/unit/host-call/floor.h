@@ -135,19 +135,17 @@ struct floor_request {
     uint64_t number;
 };
 
-/* Sends it; the host has received it then. `target` NULL: it is to the host itself. */
-FLOOR_UNUSED static void floor_ask(struct stage *stage, uint64_t method_id,
-                                   const struct rapahub_container_id *target, const char *arguments,
-                                   struct floor_request *out)
+/* Sends it; the host has received it then. `target` is what the guest writes as its target. */
+FLOOR_UNUSED static void floor_ask_at(struct stage *stage, uint64_t method_id,
+                                      struct rapahub_bytes target, const char *arguments,
+                                      struct floor_request *out)
 {
-    uint8_t id[HUB_LIFECYCLE_TARGET_MAX], head[128];
-    struct hub_metadata metadata = {0};
+    uint8_t head[128];
+    const struct hub_metadata metadata = {.target = target};
     struct hub_writer writer;
     struct hub_call call = {.method_id = method_id, .deadline_ns = hub_clock_after(SOON)};
 
     *out = (struct floor_request){.stage = stage};
-    if (target)
-        metadata.target = (struct rapahub_bytes){id, hub_lifecycle_put_target(*target, id)};
     hub_writer_init(&writer, head, sizeof head);
     assert_int_equal(hub_metadata_write(&writer, &metadata), 0);
     call.payload.head = (struct rapahub_bytes){head, writer.size};
@@ -155,6 +153,17 @@ FLOOR_UNUSED static void floor_ask(struct stage *stage, uint64_t method_id,
     call.answer = &out->answer;
     assert_int_equal(hub_calls_begin(stage->pair.guest.connection.calls, &call, &out->number), 0);
     assert_true(hub_link_sweep(stage->life.connection.link, UINT32_MAX) >= 0);
+}
+
+/* The same for a container. NULL: it is to the host itself. */
+FLOOR_UNUSED static void floor_ask(struct stage *stage, uint64_t method_id,
+                                   const struct rapahub_container_id *target, const char *arguments,
+                                   struct floor_request *out)
+{
+    uint8_t id[HUB_LIFECYCLE_TARGET_MAX];
+    const struct rapahub_bytes bytes = {id, target ? hub_lifecycle_put_target(*target, id) : 0};
+
+    floor_ask_at(stage, method_id, bytes, arguments, out);
 }
 
 FLOOR_UNUSED static bool floor_is_answered(const struct floor_request *request)

@@ -291,6 +291,83 @@ static void a_request_to_a_container_elsewhere_goes_to_the_router(void **state)
     desk_close();
 }
 
+static void ask_by(struct stage *stage, const struct rapahub_query *query,
+                   struct floor_request *request)
+{
+    uint8_t text[HUB_LIFECYCLE_QUERY_MAX];
+    const struct rapahub_bytes target = {
+        text, hub_lifecycle_put_query(stage_here, query, text)}; /* a container that is here */
+
+    floor_ask_at(stage, 99, target, "ab", request);
+    assert_int_equal(serve(stage), 1);
+}
+
+/* r[verify hub.call.query] r[verify hub.route.away] */
+static void a_request_with_a_query_goes_to_the_router(void **state)
+{
+    const struct rapahub_query query = {
+        .mode = RAPAHUB_QUERY_RANGE, .offset = 3, .count = 2, .order = 9, .collect = true};
+    struct stage *stage = desk_open();
+    struct floor_request request;
+    char body[64];
+
+    (void)state;
+    ask_by(stage, &query, &request);
+    assert_int_equal(host_asyncs_serve(&stage->host), 1);
+    assert_int_equal(desk.begun, 1);
+    assert_non_null(desk.last.query);
+    assert_int_equal(desk.query.mode, RAPAHUB_QUERY_RANGE);
+    assert_int_equal(desk.query.offset, 3);
+    assert_int_equal(desk.query.count, 2);
+    assert_int_equal(desk.query.order, 9);
+    assert_true(desk.query.collect && !desk.query.each);
+    assert_int_equal(desk_answer(desk.numbers[0], 0, "xyz", 3), 0);
+    assert_int_equal(host_router_serve(&stage->host), 1);
+    assert_int_equal(floor_response(&request, body).kind, HUB_RESPONSE_OK);
+    assert_string_equal(body, "xyz");
+    desk_close();
+}
+
+/* r[verify hub.call.query] */
+static void a_query_needs_a_router_and_a_mode(void **state)
+{
+    struct rapahub_query query = {.mode = RAPAHUB_QUERY_HASH, .number = UINT64_MAX};
+    struct stage *stage = open_upcalls();
+    struct floor_request request;
+    struct hub_response response;
+
+    (void)state;
+    ask_by(stage, &query, &request);
+    response = floor_response(&request, NULL);
+    assert_int_equal(response.kind, HUB_RESPONSE_USER);
+    assert_int_equal(response.code, RAPAHUB_ENOTSUP);
+    floor_close(stage);
+    stage = desk_open();
+    query.mode = (enum rapahub_query_mode)(RAPAHUB_QUERY_DYNAMIC + 1);
+    ask_by(stage, &query, &request);
+    response = floor_response(&request, NULL);
+    assert_int_equal(response.code, RAPAHUB_EARGUMENTS);
+    assert_int_equal(desk.begun, 0);
+    desk_close();
+}
+
+/* A guest that may call one container only has no query. r[verify hub.admit.only] */
+static void an_admitted_guest_has_no_query(void **state)
+{
+    const struct rapahub_query query = {.mode = RAPAHUB_QUERY_BROADCAST};
+    struct stage *stage = desk_open();
+    struct floor_request request;
+
+    (void)state;
+    stage->life.only.set = true;
+    stage->life.only.target = stage_here;
+    ask_by(stage, &query, &request);
+    assert_int_equal(floor_response(&request, NULL).code, RAPAHUB_EACCES);
+    assert_int_equal(desk.begun, 0);
+    stage->life.only.set = false;
+    desk_close();
+}
+
 /* The container of a request that waits is taken away: whose request it is stays known.
  * r[verify hub.route.from] */
 static void a_request_that_turns_out_late_to_be_for_the_router_says_who_calls(void **state)
@@ -387,6 +464,9 @@ int main(void)
         cmocka_unit_test(a_late_answer_for_a_guest_that_has_ended_is_dropped),
         cmocka_unit_test(a_request_whose_guest_gave_up_is_cancelled_where_it_went),
         cmocka_unit_test(a_request_to_a_container_elsewhere_goes_to_the_router),
+        cmocka_unit_test(a_request_with_a_query_goes_to_the_router),
+        cmocka_unit_test(a_query_needs_a_router_and_a_mode),
+        cmocka_unit_test(an_admitted_guest_has_no_query),
         cmocka_unit_test(a_request_that_turns_out_late_to_be_for_the_router_says_who_calls),
         cmocka_unit_test(a_guest_has_only_its_share_of_the_router),
         cmocka_unit_test(the_calls_of_a_guest_that_ends_are_taken_from_the_router),

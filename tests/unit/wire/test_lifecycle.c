@@ -135,6 +135,58 @@ static void a_target_goes_there_and_back(void **state)
     }
 }
 
+/* r[verify hub.call.query] */
+static void a_query_goes_there_and_back(void **state)
+{
+    const struct rapahub_query queries[] = {{.mode = RAPAHUB_QUERY_DIRECT},
+                                            {.mode = RAPAHUB_QUERY_DYNAMIC,
+                                             .number = UINT64_MAX,
+                                             .offset = UINT32_MAX,
+                                             .count = UINT32_MAX,
+                                             .order = UINT32_MAX,
+                                             .collect = true}};
+    const struct rapahub_container_id id = {{UINT32_MAX, UINT32_MAX}, UINT32_MAX};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        uint8_t data[HUB_LIFECYCLE_QUERY_MAX];
+        struct rapahub_bytes bytes = {data, hub_lifecycle_put_query(id, &queries[i], data)};
+        struct rapahub_container_id back;
+        struct rapahub_query query;
+
+        assert_true(bytes.size <= sizeof data);
+        assert_int_equal(hub_lifecycle_decode_query(bytes, &back, &query), 0);
+        assert_int_equal(back.container, id.container);
+        assert_int_equal(query.mode, queries[i].mode);
+        assert_true(query.number == queries[i].number && query.offset == queries[i].offset);
+        assert_true(query.count == queries[i].count && query.order == queries[i].order);
+        assert_int_equal(query.collect, queries[i].collect);
+        assert_int_equal(hub_lifecycle_decode_target(bytes, &back), RAPAHUB_EFORMAT);
+        for (; bytes.size > 0; bytes.size--)
+            if (bytes.size < hub_lifecycle_put_query(id, &queries[i], data))
+                assert_int_equal(hub_lifecycle_decode_query(bytes, &back, &query), RAPAHUB_EFORMAT);
+    }
+}
+
+/* r[verify hub.call.query] */
+static void a_query_that_is_none_is_refused(void **state)
+{
+    static const char *const wrong[] = {"\1\2\3\7\0\0\0\0\0", "\1\2\3\1\0\0\0\0\2",
+                                        "\1\2\3\1\0\0\0\0\0\0"};
+    static const size_t sizes[] = {9, 9, 10};
+    struct rapahub_container_id id;
+    struct rapahub_query query;
+
+    (void)state;
+    assert_int_equal(
+        hub_lifecycle_decode_query((struct rapahub_bytes){"\1\2\3\1\0\0\0\0\1", 9}, &id, &query),
+        0);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(
+            hub_lifecycle_decode_query((struct rapahub_bytes){wrong[i], sizes[i]}, &id, &query),
+            RAPAHUB_EFORMAT);
+}
+
 static void a_target_with_more_behind_it_is_refused(void **state)
 {
     const struct rapahub_bytes bytes = {"\1\2\3\4", 4};
@@ -151,6 +203,8 @@ int main(void)
         cmocka_unit_test(each_method_is_on_the_page),
         cmocka_unit_test(the_records_are_those_of_the_texts),
         cmocka_unit_test(a_target_goes_there_and_back),
+        cmocka_unit_test(a_query_goes_there_and_back),
+        cmocka_unit_test(a_query_that_is_none_is_refused),
         cmocka_unit_test(a_target_with_more_behind_it_is_refused),
     };
 
