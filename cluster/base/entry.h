@@ -27,7 +27,8 @@ struct cluster_entry {
     uint64_t session;     /* the owner's */
     uint64_t epoch;       /* rises with each owner, and with each begin of the container anew */
     uint64_t lineage;     /* where its history of calls began, see ids.h */
-    uint64_t op;          /* the operation that moves it; 0: none */
+    uint64_t op;          /* the operation that moves it, or, where it recovers on another node, the
+                             session that was lost, until it is ACTIVE there; 0: none */
     uint32_t owner;       /* node; 0 in the states PASSIVE and QUARANTINED */
     uint32_t destination; /* node, to which it moves in the state MIGRATING; where it begins when it
                              is released from QUARANTINED, 0: at the leader; else 0 */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* change: commands that change something on a node, and wait until it is done. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rapahub/error.h>
@@ -99,5 +101,60 @@ int cluster_change_unpush(struct cli *cli)
         cli_failure_note(cli, "%s is removed", text);
     r = r < 0 ? cli_failure_report(cli, r) : r;
     cluster_node_client_close(&node);
+    return r;
+}
+
+static int read_node(const char *text, uint32_t *out)
+{
+    char *end;
+    unsigned long number;
+
+    errno = 0;
+    number = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number == 0 ||
+        number > UINT32_MAX)
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "'%s' is no number of a node", text);
+    *out = (uint32_t)number;
+    return 0;
+}
+
+static int tell_dead(struct cli *cli, uint32_t node, bool discard)
+{
+    if (cli_json_wanted(cli))
+        return cli_json_print(stdout, cli->command->schema, MEMBER("node", node),
+                              MEMBER("discard", discard));
+    cli_failure_note(cli,
+                     "node %" PRIu32 " is fenced, and its containers begin elsewhere: `rapahub get "
+                     "nodes` says which of them wait",
+                     node);
+    return 0;
+}
+
+/* It is done when it is durable that the node is dead; its containers begin after that. */
+int cluster_change_dead(struct cli *cli)
+{
+    bool discard = cli_arguments_flag(&cli->arguments, "discard");
+    struct cluster_node_client client;
+    uint64_t operation = 0;
+    uint32_t node;
+    int r = read_node(cli->arguments.operands[0], &node);
+
+    if (r == 0 && !cli_arguments_flag(&cli->arguments, "yes"))
+        r = rapahub_fail(RAPAHUB_ECONFIG, "",
+                         "if a process of node %" PRIu32
+                         " still runs, its containers will be there "
+                         "twice: make sure that its machine is off, or has been started anew, then "
+                         "add --yes",
+                         node);
+    if (r < 0)
+        return r;
+    r = cluster_node_client_open(cli, &client);
+    if (r == 0)
+        r = cluster_node_client_ask(&client, CLUSTER_ASK_DEAD,
+                                    (const void *[]){&node, &discard, NULL}, &operation);
+    if (r == 0)
+        r = tell_dead(cli, node, discard);
+    r = r < 0 ? cli_failure_report(cli, r) : r;
+    cluster_node_client_close(&client);
     return r;
 }

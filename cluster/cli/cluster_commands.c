@@ -21,6 +21,10 @@ static const struct cli_option node_options[] = {NODE_OPTION, END};
 
 static const struct cli_option change_options[] = {NO_WAIT_OPTION, NODE_OPTION, END};
 
+static const struct cli_option dead_options[] = {
+    FLAG("yes", "it is certain that nothing of the node runs; required"),
+    FLAG("discard", "begin its containers also without what only its disk has"), NODE_OPTION, END};
+
 static const struct cli_option apply_options[] = {
     VALUE(FOLDER, "file", "FILE", "the pools; required", .letter = 'f'),
     FLAG("check", "only look whether the file is right; no node is asked"),
@@ -135,10 +139,12 @@ const struct cli_command cluster_commands[] = {
      .summary = "the nodes of the cluster",
      .text = "Lists them with their states, where they listen, and their sessions: the number of\n"
              "the session, and of its boot. A node without a session has ended in order. The\n"
-             "link is the one from the node that is asked: UP, DOWN, or SELF.",
+             "link is the one from the node that is asked: UP, DOWN, or SELF. A node that is\n"
+             "FENCED is dead, and its containers begin elsewhere. An alarm says what to type.",
      .example = "rapahub get nodes",
      .schema = "rapahub.node.nodes/1",
-     .members = "nodes[{number, name, state, address, session, boot, link}]",
+     .members = "nodes[{number, name, state, address, session, boot, link, verdict, since, "
+                "incarnation, alarm}]",
      .options = node_options,
      .run = cluster_get_nodes},
     {.name = "get pools",
@@ -266,6 +272,22 @@ const struct cli_command cluster_commands[] = {
      .operands_min = 1,
      .operands_max = 1,
      .run = cluster_identity_join},
+    {.name = "node dead",
+     .operands = "NODE",
+     .summary = "say that a node is dead",
+     .text = "Give the number of a node that is silent and whose machine is off, or was started\n"
+             "anew. Its session ends, and its containers begin on other nodes. Those that have\n"
+             "kept something on its disk alone wait for it; with --discard they begin without\n"
+             "that. It is refused while the node answers. A node that comes back later begins\n"
+             "anew, and has what is still its own.",
+     .example = "rapahub node dead 3 --yes",
+     .schema = "rapahub.node-dead/1",
+     .members = "node, discard",
+     .options = dead_options,
+     .operand = CLI_OPERAND_FREE,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cluster_change_dead},
     {.name = "node certificate",
      .operands = "--name NAME --out FOLDER",
      .summary = "make a certificate of a client",

@@ -66,7 +66,30 @@ static int start(struct cluster_dispatch *core, const struct cluster_event *even
 
 static int take_node(struct cluster_dispatch *core, const struct cluster_event *event)
 {
-    return cluster_ops_take_node(core->ops, event->node, event->session, event->node_record);
+    const struct cluster_ops_node told = {event->node, event->session, event->revision,
+                                          event->node_record};
+
+    return cluster_ops_take_node(core->ops, &told);
+}
+
+static int take_recovery(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    const struct cluster_key key = {
+        .kind = CLUSTER_KEY_RECOVERY, .node = event->node, .revision = event->session};
+
+    return cluster_ops_take_recovery(core->ops, &key, event->revision, event->operation);
+}
+
+static int take_death(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    return cluster_ops_take_death(core->ops, event->node, event->session,
+                                  event->change == CLUSTER_DEATH_FINAL);
+}
+
+static int hold_dead(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    cluster_ops_hold_dead(core->ops, event->node, event->change == CLUSTER_HELD_DEAD);
+    return 0;
 }
 
 /* ---- the map ---- */
@@ -327,7 +350,10 @@ static int (*const handlers[CLUSTER_EVENT_KINDS])(struct cluster_dispatch *core,
     [CLUSTER_EVENT_PEER] = change_peer,
     [CLUSTER_EVENT_ARRIVED] = take_frame,
     [CLUSTER_EVENT_NODE] = take_node,
-    [CLUSTER_EVENT_REPORTED] = take_report};
+    [CLUSTER_EVENT_REPORTED] = take_report,
+    [CLUSTER_EVENT_RECOVERY] = take_recovery,
+    [CLUSTER_EVENT_DEATH] = take_death,
+    [CLUSTER_EVENT_HELD] = hold_dead};
 
 int cluster_dispatch_event(struct cluster_dispatch *core, const struct cluster_event *event)
 {

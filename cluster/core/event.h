@@ -45,6 +45,10 @@ enum cluster_event_kind {
     CLUSTER_EVENT_NODE,         /* the metastore has this node, in this session; or not any more */
     CLUSTER_EVENT_REPORTED,     /* a STEP_DONE of another node has come. A negative return: nothing
                                    came of it */
+    CLUSTER_EVENT_RECOVERY,     /* the metastore has this record of a recovery; as OPERATION */
+    CLUSTER_EVENT_DEATH,        /* the warden of a node has proven that its daemon is dead. A
+                                   negative return: nothing came of it */
+    CLUSTER_EVENT_HELD,         /* the detection holds a node for dead, or no more */
     CLUSTER_EVENT_KINDS
 };
 
@@ -52,6 +56,9 @@ enum cluster_event_change {
     CLUSTER_CONTAINER_DOWN, /* its guest is dead */
     CLUSTER_CONTAINER_CHANGES
 };
+
+enum cluster_event_death { CLUSTER_DEATH_RESTARTING, CLUSTER_DEATH_FINAL };
+enum cluster_event_held { CLUSTER_HELD_ALIVE, CLUSTER_HELD_DEAD };
 
 enum cluster_event_peer {
     CLUSTER_PEER_UP,   /* its link is up, with the session and the boot that it has now */
@@ -63,22 +70,25 @@ enum cluster_event_peer {
 struct cluster_event {
     uint64_t now_ns;
     uint8_t kind;
-    uint8_t change;  /* CONTAINER: enum cluster_event_change; PEER: enum cluster_event_peer */
+    uint8_t change;  /* CONTAINER: enum cluster_event_change; PEER: enum cluster_event_peer; DEATH:
+                        enum cluster_event_death; HELD: enum cluster_event_held */
     uint64_t id;     /* the effect that asked for it had this id */
     uint64_t number; /* CANCEL: of the call; ORIGIN_ENDED: the origin; ORDER_CANCEL: of the order;
                         OPERATION: its own; NEXT_POOL: the next pool's major; RESTORED, COPIED: the
                         copy's */
     uint64_t pool;
     uint32_t container;
-    uint64_t revision; /* POOL, OPERATION, NEXT_POOL, DELTA, ENTRY: of its last put; READING: of the
-                          last delta; STORE: of the transaction */
-    uint64_t token;    /* RESTORED: of the copy */
-    uint64_t covered;  /* BEGUN: so many ends of calls are in the copy; 0: there was none */
     uint64_t
-        session;   /* STARTED: the revision that created the record of the own session; PEER,
-                      REPORTED: of that of the node, by its link; NODE: of that, 0: it has none */
+        revision;     /* POOL, OPERATION, RECOVERY, NEXT_POOL, DELTA, ENTRY: of its last put; NODE:
+                         of that of its record; READING: of the last delta; STORE: of the transaction */
+    uint64_t token;   /* RESTORED: of the copy */
+    uint64_t covered; /* BEGUN: so many ends of calls are in the copy; 0: there was none */
+    uint64_t session; /* STARTED: the revision that created the record of the own session; PEER,
+                         REPORTED: of that of the node, by its link; NODE: of that, 0: it has none;
+                         DEATH, RECOVERY: of that which is over */
     uint64_t term; /* STARTED: the last put of the record that says who leads; 0: there is none */
-    uint32_t node; /* PEER, NODE, REPORTED; STARTED: that leads; 0: this one */
+    uint32_t
+        node; /* PEER, NODE, REPORTED, RECOVERY, DEATH, HELD; STARTED: that leads; 0: this one */
     uint32_t boot, generation;   /* STARTED */
     int32_t status, application; /* STORE: enum cluster_txn_status, never UNKNOWN */
     bool whole;                  /* RESTORED: it is of a whole state, not of changes; COPIED: the
@@ -92,9 +102,9 @@ struct cluster_event {
     struct rapahub_bytes delta;
     const struct cluster_record_pool *record; /* POOL; NULL: it is gone */
     const struct cluster_entry *entry;
-    const struct cluster_record_node *node_record; /* NODE; NULL: it is gone */
-    const struct cluster_body_step_done *done;     /* REPORTED; its body was read */
-    const struct cluster_record_operation *operation;
+    const struct cluster_record_node *node_record;    /* NODE; NULL: it is gone */
+    const struct cluster_body_step_done *done;        /* REPORTED; its body was read */
+    const struct cluster_record_operation *operation; /* OPERATION, RECOVERY */
     const struct cluster_send_call *call;
     const struct cluster_orders_order *order;
     const struct cluster_peer_frame *frame; /* ARRIVED */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/node/node_peering.h"
 
+#include <string.h>
+
 #include <rapahub/error.h>
 #include <rapahub/log.h>
 
@@ -39,12 +41,38 @@ static void on_lost(void *user, uint32_t node)
 
 /* Where there is no room the report is dropped: its node makes it again.
  * r[impl cluster.step.checked] */
-static int on_report(void *user, uint32_t from, const struct cluster_frame *header,
-                     struct rapahub_bytes bytes)
+static int take_report(struct cluster_runner *runner, uint32_t from,
+                       const struct cluster_body_step_done *done)
 {
-    const struct cluster_runner *runner = user;
+    const struct cluster_event event = {.kind = CLUSTER_EVENT_REPORTED,
+                                        .node = from,
+                                        .session = cluster_peer_links_session(runner->peers, from),
+                                        .done = done};
+
+    if (cluster_event_queue_add(runner->events, &event) < 0)
+        rapahub_clear_error();
+    return 0;
+}
+
+/* Its sender waits for what comes of it, so the core is told at once. The boot of a session is the
+ * one in which it was begun, so the session says all. r[impl cluster.death.session] */
+static int take_death(struct cluster_runner *runner, uint32_t from,
+                      const struct cluster_body_death *death)
+{
+    const struct cluster_event event = {.kind = CLUSTER_EVENT_DEATH,
+                                        .node = from,
+                                        .session = death->session,
+                                        .change = death->final ? CLUSTER_DEATH_FINAL
+                                                               : CLUSTER_DEATH_RESTARTING};
+
+    return cluster_runner_hooks.tell(runner, &event);
+}
+
+static int on_step(void *user, uint32_t from, const struct cluster_frame *header,
+                   struct rapahub_bytes bytes)
+{
+    struct cluster_runner *runner = user;
     struct cluster_body body;
-    struct cluster_event event = {.kind = CLUSTER_EVENT_REPORTED, .node = from};
     int status = cluster_body_read(header->type, bytes, &body);
 
     if (status < 0)
@@ -52,14 +80,11 @@ static int on_report(void *user, uint32_t from, const struct cluster_frame *head
     if (runner->lead != 0)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.nodes.frame",
                             "node %u reports to this one, which does not lead", from);
-    event.session = cluster_peer_links_session(runner->peers, from);
-    event.done = &body.step_done;
-    if (cluster_event_queue_add(runner->events, &event) < 0)
-        rapahub_clear_error();
-    return 0;
+    return header->type == CLUSTER_FRAME_DEATH ? take_death(runner, from, &body.death)
+                                               : take_report(runner, from, &body.step_done);
 }
 
-static const struct cluster_peer_links_hooks report_hooks = {on_up, on_lost, on_report};
+static const struct cluster_peer_links_hooks report_hooks = {on_up, on_lost, on_step};
 
 /* ---- reports that go ---- */
 
@@ -91,15 +116,22 @@ void cluster_node_peering_report(struct cluster_runner *runner, const struct clu
 
 /* ---- other nodes ---- */
 
+/* Nothing comes any more of the session that the node had. */
+static bool has_ended(const struct cluster_event *event)
+{
+    const struct cluster_record_node *record = event->node_record;
+
+    return cluster_peer_mesh_is_gone(record) ||
+           (record->state == CLUSTER_NODE_FENCED && event->session == 0);
+}
+
 void cluster_node_peering_know(struct cluster_runner *runner, const struct cluster_event *event)
 {
     const struct cluster_event left = {
         .kind = CLUSTER_EVENT_PEER, .change = CLUSTER_PEER_LEFT, .node = event->node};
     int status =
         cluster_peer_mesh_take(runner->peers, event->node, event->session, event->node_record);
-    int told = cluster_peer_mesh_is_gone(event->node_record)
-                   ? cluster_event_queue_add(runner->events, &left)
-                   : 0;
+    int told = has_ended(event) ? cluster_event_queue_add(runner->events, &left) : 0;
 
     if (status == 0)
         status = told;
@@ -107,6 +139,34 @@ void cluster_node_peering_know(struct cluster_runner *runner, const struct clust
         return;
     rapahub_log(RAPAHUB_LOG_WARN, "node", "%s", rapahub_last_error()->text);
     rapahub_clear_error();
+}
+
+static void hold(struct cluster_runner *runner, struct cluster_map_nodes_node *row)
+{
+    struct cluster_detector_verdict verdict;
+    bool dead = cluster_detector_verdict(runner->detector, row->node, &verdict) &&
+                strcmp(verdict.word, "dead") == 0;
+    const struct cluster_event event = {.kind = CLUSTER_EVENT_HELD,
+                                        .node = row->node,
+                                        .change = dead ? CLUSTER_HELD_DEAD : CLUSTER_HELD_ALIVE};
+
+    if (dead == row->held_dead)
+        return;
+    if (cluster_event_queue_add(runner->events, &event) == 0)
+        row->held_dead = dead;
+    else
+        rapahub_clear_error(); /* it is told with the next change */
+}
+
+void cluster_node_peering_hold(struct cluster_runner *runner)
+{
+    uint64_t changes = cluster_detector_changes(runner->detector);
+
+    if (runner->lead != 0 || changes == runner->verdict_changes)
+        return;
+    runner->verdict_changes = changes;
+    for (uint32_t i = 0; i < runner->nodes.count; i++)
+        hold(runner, &runner->nodes.nodes[i]);
 }
 
 /* ---- begun and ended ---- */

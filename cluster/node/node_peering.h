@@ -16,6 +16,10 @@ int cluster_node_peering_begin(struct cluster_runner *runner);
 /* Takes what the metastore has of a node, by event NODE: links to it are kept, or end. */
 void cluster_node_peering_know(struct cluster_runner *runner, const struct cluster_event *event);
 
+/* Tells the core which nodes the detection holds for dead, where that has changed and this node
+ * leads. */
+void cluster_node_peering_hold(struct cluster_runner *runner);
+
 /* Makes the detector of a node that has its session, with the options of the node. Failures as
  * cluster_detector_create. */
 int cluster_node_peering_detect(struct cluster_runner *runner,

@@ -102,6 +102,14 @@ static int step(struct cluster_runner *runner, struct cluster_event *event)
     return status;
 }
 
+/* r[impl cluster.session.back] */
+static void look_at_own_session(struct cluster_runner *runner, const struct cluster_event *event)
+{
+    if (runner->started && event->node == runner->boot->folder.node &&
+        event->session != runner->boot->session)
+        runner->fenced = true;
+}
+
 static int tell(struct cluster_runner *runner, const struct cluster_event *from)
 {
     struct cluster_event event = *from;
@@ -114,6 +122,8 @@ static int tell(struct cluster_runner *runner, const struct cluster_event *from)
         cluster_router_down(runner->router, event.pool, event.container);
     if (event.kind == CLUSTER_EVENT_NODE && event.status == 0)
         cluster_node_peering_know(runner, &event);
+    if (event.kind == CLUSTER_EVENT_NODE)
+        look_at_own_session(runner, &event);
     if (event.kind == CLUSTER_EVENT_NODE)
         cluster_detector_node(runner->detector, event.node, event.session, event.node_record);
     if (event.kind != CLUSTER_EVENT_NODE || runner->lead == 0) /* only one that leads places */
@@ -311,6 +321,13 @@ static int take_turn(struct cluster_runner *runner, uint32_t readable)
         return status;
     next_ns = least(next_ns, step_begun(runner));
     follow_identity(runner);
+    cluster_node_peering_hold(runner);
+    if (runner->fenced || cluster_peer_links_is_fenced(runner->peers))
+        return rapahub_fail(
+            RAPAHUB_EFENCED, "cluster.session.back",
+            "the session of this node is over: the cluster holds the node for dead, "
+            "and its containers may be elsewhere; it ends all that it has, and "
+            "begins anew");
     if (runner->failure < 0 || runner->watch.lost)
         return rapahub_fail(RAPAHUB_EIO, "", "the node does not follow its metastore any more");
     if (runner->watch.wants_snapshot)

@@ -40,6 +40,7 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     struct cluster_node_identity *identity;
     struct cluster_renewals *renewals;
     uint64_t identity_changes; /* that the clients know of */
+    uint64_t verdict_changes;  /* that the core knows of */
     struct cluster_client_router *clients;
     struct cluster_peer_links *peers;
     struct cluster_detector *detector;
@@ -56,6 +57,7 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     uint64_t timer_ns; /* when the core wants a step; HUB_NEVER: at no time */
     uint64_t until_ns; /* another time at which a turn is wanted; 0: none */
     bool started;
+    bool fenced; /* the metastore has another session of this node, or none */
     bool busy;   /* events are being told */
     bool told;   /* some were, in turns of the host; the rest of a turn is due */
     int failure; /* a record of the metastore is not sound */

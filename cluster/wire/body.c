@@ -61,6 +61,10 @@ RAPAHUB_RECORD(cluster_body_shared, RAPAHUB_MEMBER(cluster_body_shared, status, 
 RAPAHUB_RECORD(cluster_body_piece, RAPAHUB_MEMBER(cluster_body_piece, more, bool),
                RAPAHUB_MEMBER(cluster_body_piece, bytes, bytes));
 
+RAPAHUB_RECORD(cluster_body_death, RAPAHUB_MEMBER(cluster_body_death, node, u32),
+               RAPAHUB_MEMBER(cluster_body_death, boot, u32),
+               RAPAHUB_MEMBER(cluster_body_death, session, u64),
+               RAPAHUB_MEMBER(cluster_body_death, final, bool));
 RAPAHUB_RECORD(cluster_body_step_done, RAPAHUB_MEMBER(cluster_body_step_done, pool, u64),
                RAPAHUB_MEMBER(cluster_body_step_done, container, u32),
                RAPAHUB_MEMBER(cluster_body_step_done, epoch, u64),
@@ -233,6 +237,15 @@ static const char *why_not_piece(const void *value)
                : NULL;
 }
 
+static const char *why_not_death(const void *value)
+{
+    const struct cluster_body_death *death = value;
+
+    return death->node > 0 && death->boot > 0 && cluster_ids_is_revision(death->session)
+               ? NULL
+               : "it names no life of a node";
+}
+
 /* A step that has failed has a status, and a text only then. r[impl cluster.step.body] */
 static const char *why_not_step(const void *value)
 {
@@ -336,6 +349,7 @@ static const struct cluster_format hello = {"a HELLO", TYPE(hello), {{0}}, why_n
                                            TYPE(blob_part),
                                            {{0}},
                                            why_not_blob_part},
+                                   death = {"a DEATH", TYPE(death), {{0}}, why_not_death},
                                    push_pull = {"a PUSH_PULL", TYPE(push_pull), UPDATES, NULL},
                                    probe = {"a LINK_PROBE", TYPE(link_probe), {{0}}, NULL},
                                    key = {"a DATAGRAM_KEY", TYPE(datagram_key), {{0}}, why_not_key};
@@ -370,6 +384,7 @@ static const struct {
     {CLUSTER_FRAME_JOIN_OK, &cluster_body_join_ok_format},
     {CLUSTER_FRAME_RENEW, &cluster_body_renew_format},
     {CLUSTER_FRAME_RENEWED, &cluster_body_renewed_format},
+    {CLUSTER_FRAME_DEATH, &death},
     {CLUSTER_FRAME_STORE_REQUEST, &piece},
     {CLUSTER_FRAME_STORE_REPLY, &piece},
     {CLUSTER_FRAME_STORE_EVENT, &piece},

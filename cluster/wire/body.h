@@ -241,6 +241,15 @@ struct cluster_body_renewed {
     struct rapahub_string certificate; /* PEM */
 };
 
+/* DEATH: the warden of a node says that a life of its daemon is over, and that nothing of it runs.
+ * It has the certificate of the node, and says no HELLO; the answer is a CLOSE, with 0 where it was
+ * taken. */
+struct cluster_body_death {
+    uint32_t node, boot;
+    uint64_t session;
+    bool final; /* the next life is not to be waited for */
+};
+
 /* PUSH_PULL: all that a node knows of who lives. The other side tells the same in an answer. */
 struct cluster_body_push_pull {
     bool answer;
@@ -281,6 +290,7 @@ struct cluster_body {
         struct cluster_body_join_ok join_ok;
         struct cluster_body_renew renew;
         struct cluster_body_renewed renewed;
+        struct cluster_body_death death;
         struct cluster_body_push_pull push_pull;
         struct cluster_body_link_probe link_probe;
         struct cluster_body_datagram_key datagram_key;

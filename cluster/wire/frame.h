@@ -42,6 +42,7 @@
     X(JOIN, 80, 0)                                                      \
     X(JOIN_OK, 81, 0)                                                   \
     X(RENEW, 82, 0)                                                     \
+    X(DEATH, 83, 0)                                                     \
     X(RENEWED, 85, 0)                                                   \
     X(PUSH_PULL, 96, 0)                                                 \
     X(LINK_PROBE, 97, 0)                                                \

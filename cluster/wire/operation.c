@@ -27,6 +27,9 @@ RAPAHUB_RECORD(cluster_operation_arguments, RAPAHUB_MEMBER(cluster_operation_arg
                RAPAHUB_MEMBER(cluster_operation_arguments, container, u32),
                RAPAHUB_MEMBER(cluster_operation_arguments, name, string));
 
+RAPAHUB_RECORD(cluster_operation_recovery, RAPAHUB_MEMBER(cluster_operation_recovery, proof, u8),
+               RAPAHUB_MEMBER(cluster_operation_recovery, discard, bool));
+
 static const char *why_not_arguments(const void *value)
 {
     const struct cluster_operation_arguments *arguments = value;
@@ -50,4 +53,28 @@ int cluster_operation_put(struct hub_writer *writer,
 int cluster_operation_read(struct rapahub_bytes from, struct cluster_operation_arguments *out)
 {
     return cluster_format_read(&format, from, out);
+}
+
+static const char *why_not_recovery(const void *value)
+{
+    const struct cluster_operation_recovery *recovery = value;
+
+    return recovery->proof > 0 && recovery->proof < CLUSTER_PROOFS ? NULL : "its proof is unknown";
+}
+
+static const struct cluster_format recovery_format = {"the arguments of a recovery",
+                                                      &rapahub_type_cluster_operation_recovery,
+                                                      {{0}},
+                                                      why_not_recovery};
+
+int cluster_operation_put_recovery(struct hub_writer *writer,
+                                   const struct cluster_operation_recovery *recovery)
+{
+    return cluster_format_put(writer, &recovery_format, recovery);
+}
+
+int cluster_operation_read_recovery(struct rapahub_bytes from,
+                                    struct cluster_operation_recovery *out)
+{
+    return cluster_format_read(&recovery_format, from, out);
 }

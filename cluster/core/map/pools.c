@@ -140,6 +140,7 @@ static int read_spec(struct row *row, struct rapahub_bytes bytes)
     if (status < 0)
         return status;
     row->pool.durability = spec.durability;
+    row->pool.on_daemon_death = spec.on_daemon_death;
     memset(row->pool.name, 0, sizeof row->pool.name);
     memcpy(row->pool.name, spec.name.data, spec.name.size);
     for (uint32_t i = 0; i < row->pool.methods; i++)

@@ -21,7 +21,7 @@ struct cluster_pools_pool {
     uint32_t containers;
     uint32_t methods;
     uint8_t state; /* enum cluster_pool_state */
-    uint8_t durability;
+    uint8_t durability, on_daemon_death;
     char name[CLUSTER_KEYS_NAME_MAX + 1];
 };
 

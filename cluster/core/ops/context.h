@@ -14,6 +14,7 @@
 #include "cluster/core/map/local_containers.h"
 #include "cluster/core/map/pools.h"
 #include "cluster/core/ops/nodes.h"
+#include "cluster/core/ops/recoveries.h"
 #include "cluster/core/session/session.h"
 
 /* The calls for a container are told of its lives. */
@@ -34,6 +35,7 @@ struct cluster_context {
     uint32_t lead; /* the node that leads: it alone writes the map, pools and operations */
     uint64_t term; /* the last put of the record that says so; 0: there is none */
     struct cluster_nodes *nodes;
+    struct cluster_recoveries *recoveries;
     struct cluster_session session;
     struct cluster_pools *pools;
     struct cluster_address_map *map;
@@ -44,6 +46,7 @@ struct cluster_context {
     const struct cluster_context_hooks *hooks;
     void *user; /* the hooks get it */
     uint64_t now_ns;
+    uint64_t started_ns;         /* all that the metastore has was told then */
     uint64_t next_ns;            /* something is due; CLUSTER_TIMERS_NEVER: nothing */
     bool lead_up;                /* the link to the node that leads is up */
     uint32_t link;               /* counts how often it came up */

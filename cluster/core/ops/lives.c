@@ -196,11 +196,21 @@ static uint64_t lineage_of(const struct cluster_address *address, uint8_t durabi
                : cluster_ids_lineage(cluster_ids_epoch(token), cluster_ids_life(token));
 }
 
+/* Says whether a container begins with what is kept of its state on the disk of this node. One that
+ * another node has had, and that recovers here, has nothing on this disk but what is older.
+ * r[impl cluster.recover.copy] */
+static bool loads_copy(const struct cluster_entry *entry, uint8_t durability)
+{
+    bool came_here = entry->op != 0 && entry->state != CLUSTER_ENTRY_ACTIVE;
+
+    return hows[entry->state] != CLUSTER_BEGIN_INIT && !came_here &&
+           durability >= CLUSTER_DURABILITY_CHECKPOINT;
+}
+
 static struct cluster_effect describe(const struct cluster_context *context,
                                       const struct cluster_address *address, uint64_t token)
 {
     const struct cluster_pools_pool *pool = cluster_pools_find(context->pools, address->pool);
-    uint8_t how = hows[address->entry.state];
 
     ENSURE(pool);
     return (struct cluster_effect){.kind = CLUSTER_EFFECT_BEGIN,
@@ -209,9 +219,8 @@ static struct cluster_effect describe(const struct cluster_context *context,
                                    .container = address->container,
                                    .token = token,
                                    .lineage = lineage_of(address, pool->durability, token),
-                                   .how = how,
-                                   .copy = how != CLUSTER_BEGIN_INIT &&
-                                           pool->durability >= CLUSTER_DURABILITY_CHECKPOINT};
+                                   .how = hows[address->entry.state],
+                                   .copy = loads_copy(&address->entry, pool->durability)};
 }
 
 static void begin(struct cluster_lives *lives, struct cluster_context *context,

@@ -78,6 +78,23 @@ bool cluster_map_writer_changes(const struct cluster_map_writer *writer,
 
 /* ---- building ---- */
 
+/* A node that has ended since gets nothing. Each is compared once. */
+static void expect_destination(struct cluster_map_writer *writer,
+                               const struct cluster_context *context, uint32_t at)
+{
+    const struct cluster_plan *plan = &writer->plan;
+    const struct cluster_entry *entry = &plan->changes[at].entry;
+    const struct cluster_key session = {.kind = CLUSTER_KEY_SESSION, .node = entry->owner};
+
+    if (entry->state != CLUSTER_ENTRY_RECOVERING || entry->owner == context->node)
+        return;
+    for (uint32_t i = 0; i < at; i++)
+        if (plan->changes[i].entry.state == CLUSTER_ENTRY_RECOVERING &&
+            plan->changes[i].entry.owner == entry->owner)
+            return;
+    cluster_txns_expect_created(writer->txns, writer->place, &session, entry->session);
+}
+
 static void put_entries(struct cluster_map_writer *writer, const struct cluster_context *context)
 {
     const struct cluster_plan *plan = &writer->plan;
@@ -97,6 +114,7 @@ static void put_entries(struct cluster_map_writer *writer, const struct cluster_
             .kind = CLUSTER_KEY_ENTRY, .pool = change->pool, .container = change->container};
 
         cluster_txns_expect(writer->txns, writer->place, &key, plan->revisions[i]);
+        expect_destination(writer, context, i);
         if (change->entry.state == CLUSTER_ENTRY_NONE)
             cluster_txns_delete(writer->txns, writer->place, &key);
         else
@@ -188,6 +206,55 @@ static void expect_lead(struct cluster_map_writer *writer, const struct cluster_
         cluster_txns_expect(writer->txns, writer->place, &lead, context->term);
 }
 
+static struct cluster_key key_of(uint32_t node, uint64_t session)
+{
+    return (struct cluster_key){.kind = CLUSTER_KEY_RECOVERY, .node = node, .revision = session};
+}
+
+/* A session has one put, its first, so its number is the revision of that: one that another session
+ * has followed is not deleted. r[impl cluster.session.fencer] */
+static void end_session(struct cluster_map_writer *writer, const struct cluster_context *context,
+                        const struct cluster_recovery *recovery, bool fence)
+{
+    const struct cluster_key session = {.kind = CLUSTER_KEY_SESSION, .node = recovery->node};
+    const struct cluster_key key = {.kind = CLUSTER_KEY_NODE, .node = recovery->node};
+    const struct cluster_nodes_node *node = cluster_nodes_find(context->nodes, recovery->node);
+
+    cluster_txns_expect(writer->txns, writer->place, &session, fence ? recovery->session : 0);
+    if (!fence)
+        return;
+    ENSURE(node); /* else it was not planned */
+    cluster_txns_delete(writer->txns, writer->place, &session);
+    cluster_txns_expect(writer->txns, writer->place, &key, node->revision);
+    cluster_txns_put(writer->txns, writer->place, &key,
+                     (struct rapahub_bytes){node->fenced, node->fenced_size});
+}
+
+static void put_recovery(struct cluster_map_writer *writer, const struct cluster_context *context)
+{
+    const struct cluster_plan *plan = &writer->plan;
+    struct cluster_recovery *recovery = cluster_recoveries_at(context->recoveries, plan->recovery);
+    const struct cluster_key key = key_of(recovery->node, recovery->session);
+    const struct cluster_key before = key_of(recovery->node, recovery->before);
+    uint8_t arguments[CLUSTER_RECOVERIES_ARGUMENTS];
+    const struct cluster_record record = {.operation =
+                                              cluster_recoveries_record(recovery, arguments)};
+
+    cluster_txns_expect(writer->txns, writer->place, &key, recovery->revision);
+    if (plan->with_recovery == CLUSTER_PLAN_END_RECOVERY) {
+        cluster_txns_delete(writer->txns, writer->place, &key);
+        return;
+    }
+    cluster_txns_put_record(writer->txns, writer->place, &key, &record);
+    if (plan->with_recovery == CLUSTER_PLAN_PUT_RECOVERY)
+        return;
+    end_session(writer, context, recovery, plan->with_recovery == CLUSTER_PLAN_FENCE);
+    if (recovery->before == 0)
+        return;
+    cluster_txns_expect(writer->txns, writer->place, &before, recovery->before_revision);
+    cluster_txns_delete(writer->txns, writer->place, &before);
+}
+
 /* r[impl cluster.session.compare] */
 static int build(struct cluster_map_writer *writer, const struct cluster_context *context,
                  const struct cluster_operations *operations, const struct cluster_txn **out)
@@ -205,6 +272,8 @@ static int build(struct cluster_map_writer *writer, const struct cluster_context
                       &plan->operations[i]);
     if (plan->with_pool != CLUSTER_PLAN_NO_POOL)
         put_pool(writer, context, operations);
+    if (plan->with_recovery != CLUSTER_PLAN_NO_RECOVERY)
+        put_recovery(writer, context);
     return cluster_txns_end(writer->txns, writer->place, out);
 }
 
@@ -269,12 +338,28 @@ static void change_pool(const struct cluster_map_writer *writer, struct cluster_
         context->hooks->closes(context->user, plan->pool);
 }
 
+static void change_recovery(const struct cluster_plan *plan, struct cluster_context *context,
+                            uint64_t revision)
+{
+    struct cluster_recovery *recovery;
+
+    if (plan->with_recovery == CLUSTER_PLAN_NO_RECOVERY)
+        return;
+    recovery = cluster_recoveries_at(context->recoveries, plan->recovery);
+    if (plan->with_recovery == CLUSTER_PLAN_END_RECOVERY && recovery->session == plan->session)
+        cluster_recoveries_remove(context->recoveries, plan->recovery);
+    else
+        cluster_recoveries_written(recovery, plan->session,
+                                   plan->with_recovery == CLUSTER_PLAN_END_RECOVERY ? 0 : revision);
+}
+
 static void happened(struct cluster_map_writer *writer, struct cluster_context *context,
                      struct cluster_operations *operations, uint64_t revision)
 {
     writer->attempts = 0;
     change_operations(&writer->plan, operations, revision);
     change_pool(writer, context, revision);
+    change_recovery(&writer->plan, context, revision);
     if (writer->plan.changes_count == 0) {
         move(writer, CLUSTER_MAP_WRITER_IDLE);
         return;

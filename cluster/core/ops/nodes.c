@@ -126,6 +126,22 @@ int cluster_nodes_put(struct cluster_nodes *nodes, uint32_t node, uint64_t sessi
     return 0;
 }
 
+void cluster_nodes_keep(struct cluster_nodes *nodes, uint32_t node, uint64_t revision,
+                        const struct cluster_record_node *record)
+{
+    struct cluster_nodes_node *row = cluster_nodes_find(nodes, node);
+    struct cluster_record fenced = {.node = *record};
+    struct hub_writer writer;
+
+    if (!row)
+        return;
+    fenced.node.state = CLUSTER_NODE_FENCED;
+    hub_writer_init(&writer, row->fenced, sizeof row->fenced);
+    row->revision = revision;
+    row->fenced_size =
+        cluster_record_put(&writer, CLUSTER_KEY_NODE, &fenced) == 0 ? (uint32_t)writer.size : 0;
+}
+
 uint64_t cluster_nodes_session(const struct cluster_nodes *nodes, uint32_t node)
 {
     const struct cluster_nodes_node *row = cluster_nodes_find(nodes, node);

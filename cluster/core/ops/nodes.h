@@ -10,19 +10,28 @@
 
 #include "cluster/wire/record.h"
 
+/* Bytes of any record of a node, with its addresses. */
+#define CLUSTER_NODES_RECORD_MAX \
+    (CLUSTER_RECORD_ADDRESSES_MAX * (CLUSTER_RECORD_TEXT_MAX + 4) + 512)
+
 struct cluster_nodes_node {
     uint32_t node;
     uint32_t place;
     uint32_t capacity; /* from 1 */
     bool named_only;   /* it gets containers only of pools that name it */
     uint8_t state;     /* enum cluster_record_node_state */
+    bool dead;         /* the detection of this node holds it for dead: it gets no containers */
     uint64_t session;  /* 0: it has none now */
+    uint64_t revision; /* the last put of its record; 0: it was not told */
     char zone[CLUSTER_KEYS_NAME_MAX + 1];
     /* Counted by placement.h, for one pool at a time: */
     bool may;               /* it may get containers of the pool */
     uint32_t load, of_pool; /* containers that it has, and those of the pool */
     uint32_t zone_first;    /* place of the first node of its zone */
     uint32_t zone_load;     /* that node's: containers of the pool in the zone */
+    uint32_t recovering;    /* counted by recover.h: containers that recover there */
+    uint32_t fenced_size;   /* of its record as it is once the node is fenced; 0: not known */
+    uint8_t fenced[CLUSTER_NODES_RECORD_MAX];
 };
 
 struct cluster_nodes;
@@ -36,6 +45,11 @@ void cluster_nodes_release(struct cluster_nodes **nodes);
  * any more. RAPAHUB_EFULL where there are too many. */
 int cluster_nodes_put(struct cluster_nodes *nodes, uint32_t node, uint64_t session,
                       const struct cluster_record_node *record);
+
+/* Keeps the record of a node that is known as it will be when the node is fenced, with the revision
+ * of its last put. */
+void cluster_nodes_keep(struct cluster_nodes *nodes, uint32_t node, uint64_t revision,
+                        const struct cluster_record_node *record);
 
 /* Return the node at a place in use; a node, or NULL; the next after a place, which becomes its
  * place; 0 is before the first.

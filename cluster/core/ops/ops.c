@@ -9,6 +9,7 @@
 #include "cluster/core/ops/create.h"
 #include "cluster/core/ops/map_writer.h"
 #include "cluster/core/ops/quarantine.h"
+#include "cluster/core/ops/recover.h"
 #include "cluster/core/ops/removal.h"
 #include "cluster/core/ops/restart.h"
 #include "hub/base/check.h"
@@ -45,6 +46,8 @@ int cluster_ops_create(const struct cluster_context *context, uint64_t secret,
     if (status == 0)
         status = cluster_nodes_create(context->node, context->limits->peers, &ops->context.nodes);
     if (status == 0)
+        status = cluster_recoveries_create(context->limits->peers + 1, &ops->context.recoveries);
+    if (status == 0)
         status = cluster_owners_create(secret, &ops->owners);
     if (status == 0)
         status = cluster_map_writer_init(&ops->writer);
@@ -58,6 +61,7 @@ void cluster_ops_release(struct cluster_ops **ops)
     if (*ops) {
         cluster_map_writer_fini(&(*ops)->writer);
         cluster_owners_release(&(*ops)->owners);
+        cluster_recoveries_release(&(*ops)->context.recoveries);
         cluster_nodes_release(&(*ops)->context.nodes);
         cluster_lives_release(&(*ops)->lives);
         cluster_orders_release(&(*ops)->orders);
@@ -86,6 +90,7 @@ int cluster_ops_start(struct cluster_ops *ops, const struct cluster_ops_start *s
         return status;
     ops->context.changed = true;
     ops->context.term = start->term;
+    ops->context.started_ns = ops->context.now_ns;
     if (start->lead == 0 || start->lead == ops->context.node)
         return 0;
     ops->context.lead = start->lead;
@@ -94,11 +99,42 @@ int cluster_ops_start(struct cluster_ops *ops, const struct cluster_ops_start *s
     return 0;
 }
 
-int cluster_ops_take_node(struct cluster_ops *ops, uint32_t node, uint64_t session,
-                          const struct cluster_record_node *record)
+int cluster_ops_take_node(struct cluster_ops *ops, const struct cluster_ops_node *told)
 {
+    struct cluster_nodes *nodes = ops->context.nodes;
+    int status = cluster_nodes_put(nodes, told->node, told->session, told->record);
+
     ops->context.changed = true;
-    return cluster_nodes_put(ops->context.nodes, node, session, record);
+    if (status == 0 && told->record)
+        cluster_nodes_keep(nodes, told->node, told->revision, told->record);
+    return status;
+}
+
+int cluster_ops_take_recovery(struct cluster_ops *ops, const struct cluster_key *key,
+                              uint64_t revision, const struct cluster_record_operation *record)
+{
+    if (!cluster_context_leads(&ops->context))
+        return 0;
+    ops->context.changed = true;
+    return cluster_recoveries_put(ops->context.recoveries, key, revision, record);
+}
+
+int cluster_ops_take_death(struct cluster_ops *ops, uint32_t node, uint64_t session, bool final)
+{
+    return has_started(ops) && cluster_context_leads(&ops->context)
+               ? cluster_recover_death(&ops->context, node, session, final)
+               : rapahub_fail(RAPAHUB_EAGAIN, "cluster.death.session",
+                              "node %u does not lead, or is just starting", ops->context.node);
+}
+
+void cluster_ops_hold_dead(struct cluster_ops *ops, uint32_t node, bool dead)
+{
+    struct cluster_nodes_node *row = cluster_nodes_find(ops->context.nodes, node);
+
+    if (!row || row->dead == dead)
+        return;
+    row->dead = dead;
+    ops->context.changed = true;
 }
 
 int cluster_ops_take_report(struct cluster_ops *ops, uint32_t node, uint64_t session,
@@ -153,8 +189,8 @@ void cluster_ops_changed(struct cluster_ops *ops)
 
 /* ---- orders ---- */
 
-static int find_operation(struct cluster_ops *ops, const struct cluster_orders_order *order,
-                          uint32_t *out)
+static int find_place(struct cluster_ops *ops, const struct cluster_orders_order *order,
+                      uint32_t *out)
 {
     switch (order->kind) {
     case CLUSTER_ORDER_APPLY:
@@ -173,10 +209,24 @@ static int find_operation(struct cluster_ops *ops, const struct cluster_orders_o
     }
 }
 
+/* 0: nothing is to be done. */
+static int find_operation(struct cluster_ops *ops, const struct cluster_orders_order *order,
+                          uint64_t *out)
+{
+    uint32_t place = 0;
+    int status;
+
+    if (order->kind == CLUSTER_ORDER_DEAD)
+        return cluster_recover_order(&ops->context, order, out);
+    status = find_place(ops, order, &place);
+    *out = place != 0 ? cluster_operations_at(ops->operations, place)->number : 0;
+    return status;
+}
+
 /* r[impl cluster.orders.lead] */
 int cluster_ops_order(struct cluster_ops *ops, const struct cluster_orders_order *order)
 {
-    uint32_t place = 0;
+    uint64_t operation = 0;
     int status = cluster_orders_check(ops->orders, &ops->context, order->number);
 
     if (status < 0)
@@ -189,14 +239,13 @@ int cluster_ops_order(struct cluster_ops *ops, const struct cluster_orders_order
                             ops->context.node, ops->context.lead);
     if (ops->writer.state == CLUSTER_MAP_WRITER_CLOSED)
         return rapahub_fail(RAPAHUB_EIO, "cluster.orders.store", "the metastore has closed");
-    status = find_operation(ops, order, &place);
+    status = find_operation(ops, order, &operation);
     if (status < 0)
         return status;
-    if (place == 0)
+    if (operation == 0)
         cluster_orders_end_at_once(&ops->context, order->number, 0);
     else
-        cluster_orders_begin(ops->orders, &ops->context, order,
-                             cluster_operations_at(ops->operations, place)->number);
+        cluster_orders_begin(ops->orders, &ops->context, order, operation);
     ops->context.changed = true;
     return 0;
 }
@@ -213,11 +262,23 @@ static void give_up(struct cluster_ops *ops, uint32_t place, int32_t status, con
 {
     const struct cluster_operations_row *row = cluster_operations_at(ops->operations, place);
 
-    cluster_orders_fail(ops->orders, &ops->context, row->number, status, text);
+    cluster_orders_end_all(ops->orders, &ops->context, row->number, status, text);
     if (row->kind == CLUSTER_OPERATION_CREATE)
         cluster_create_forget(&ops->context, ops->operations, place);
     else
         cluster_operations_remove(ops->operations, place);
+}
+
+/* What a warden has proven stays so; a person may say it again. */
+static void give_up_word(struct cluster_ops *ops, uint32_t place, int32_t status, const char *text)
+{
+    const struct cluster_recovery *recovery = cluster_recoveries_at(ops->context.recoveries, place);
+
+    cluster_orders_end_all(ops->orders, &ops->context, CLUSTER_RECOVERIES_ORDER | recovery->node,
+                           status, text);
+    if (recovery->revision == 0 && recovery->is.proof == CLUSTER_PROOF_WORD &&
+        recovery->before == 0)
+        cluster_recoveries_remove(ops->context.recoveries, place);
 }
 
 /* Gives up what is not in the metastore of the plan that has not happened; nothing was done. */
@@ -228,6 +289,8 @@ static void give_up_new(struct cluster_ops *ops, int32_t status, const char *tex
     for (uint32_t i = 0; i < plan->operations_count; i++)
         if (cluster_operations_at(ops->operations, plan->operations[i].place)->revision == 0)
             give_up(ops, plan->operations[i].place, status, text);
+    if (plan->with_recovery != CLUSTER_PLAN_NO_RECOVERY)
+        give_up_word(ops, plan->recovery, status, text);
 }
 
 static void give_up_all(struct cluster_ops *ops)
@@ -238,7 +301,7 @@ static void give_up_all(struct cluster_ops *ops)
     while ((place = cluster_operations_after(ops->operations, place)) != 0)
         if (cluster_operations_at(ops->operations, place)->revision == 0)
             give_up(ops, place, RAPAHUB_EIO, text);
-    cluster_orders_fail(ops->orders, &ops->context, 0, RAPAHUB_EIO, text);
+    cluster_orders_end_all(ops->orders, &ops->context, 0, RAPAHUB_EIO, text);
 }
 
 int cluster_ops_stored(struct cluster_ops *ops, uint64_t id, int32_t status, uint64_t revision)
@@ -278,9 +341,13 @@ void cluster_ops_down(struct cluster_ops *ops, uint64_t pool, uint32_t container
 static void look_at_entries(struct cluster_ops *ops, struct cluster_plan *plan)
 {
     const struct cluster_restart_parts parts = {ops->lives, ops->owners};
+    bool leads = cluster_context_leads(&ops->context);
     const struct cluster_address *address;
+    struct cluster_recover recover;
     uint32_t place = 0;
 
+    if (leads)
+        cluster_recover_begin(&recover, &ops->context, plan);
     while ((address = cluster_address_map_after(ops->context.map, &place))) {
         const struct cluster_pools_pool *pool =
             cluster_pools_find(ops->context.pools, address->pool);
@@ -289,8 +356,28 @@ static void look_at_entries(struct cluster_ops *ops, struct cluster_plan *plan)
             continue;
         if (pool->state == CLUSTER_POOL_DESTROYING)
             cluster_removal_entry(&ops->context, ops->lives, address);
+        else if (leads && cluster_recover_is_lost(&recover, address))
+            cluster_recover_entry(&recover, pool, address);
         else
             cluster_restart_entry(&ops->context, &parts, pool, address, plan);
+    }
+    if (leads)
+        cluster_recover_end(&recover);
+}
+
+/* Orders that wait for a recovery end once it is durable, or is over. */
+static void settle_recoveries(struct cluster_ops *ops)
+{
+    const struct cluster_nodes_node *node;
+    uint32_t place = 0;
+
+    while ((node = cluster_nodes_after(ops->context.nodes, &place))) {
+        const struct cluster_recovery *recovery =
+            cluster_recoveries_find(ops->context.recoveries, node->node);
+
+        if (!recovery || cluster_recoveries_is_stored(recovery))
+            cluster_orders_end_all(ops->orders, &ops->context,
+                                   CLUSTER_RECOVERIES_ORDER | node->node, 0, "");
     }
 }
 
@@ -372,6 +459,8 @@ void cluster_ops_step(struct cluster_ops *ops)
     context->next_ns = CLUSTER_TIMERS_NEVER;
     context->reports = 0;
     cluster_orders_settle(ops->orders, context, ops->operations);
+    if (cluster_context_leads(context) && cluster_orders_count(ops->orders) > 0)
+        settle_recoveries(ops);
     look_at_all(ops);
     if (cluster_effects_space(context->effects) < 2 || cluster_pending_space(context->pending) == 0)
         cluster_context_wake(context, context->now_ns + AGAIN_NS);
@@ -392,6 +481,11 @@ const struct cluster_operations *cluster_ops_operations(const struct cluster_ops
 const struct cluster_lives *cluster_ops_lives(const struct cluster_ops *ops)
 {
     return ops->lives;
+}
+
+const struct cluster_recoveries *cluster_ops_recoveries(const struct cluster_ops *ops)
+{
+    return ops->context.recoveries;
 }
 
 uint32_t cluster_ops_orders(const struct cluster_ops *ops)

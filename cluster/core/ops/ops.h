@@ -37,9 +37,26 @@ int cluster_ops_take_operation(struct cluster_ops *ops, uint64_t number, uint64_
                                const struct cluster_record_operation *record);
 int cluster_ops_take_next_pool(struct cluster_ops *ops, uint64_t next, uint64_t revision);
 
-/* The metastore has a node, see cluster_nodes_put. */
-int cluster_ops_take_node(struct cluster_ops *ops, uint32_t node, uint64_t session,
-                          const struct cluster_record_node *record);
+/* What the metastore has of a node. */
+struct cluster_ops_node {
+    uint32_t node;
+    uint64_t session;                         /* 0: it has none */
+    uint64_t revision;                        /* of the last put of its record */
+    const struct cluster_record_node *record; /* NULL: it is no node any more */
+};
+
+/* The metastore has this, see cluster_nodes_put, cluster_recoveries_put. */
+int cluster_ops_take_node(struct cluster_ops *ops, const struct cluster_ops_node *told);
+int cluster_ops_take_recovery(struct cluster_ops *ops, const struct cluster_key *key,
+                              uint64_t revision, const struct cluster_record_operation *record);
+
+/* The warden of a node says that its daemon is dead, see cluster_recover_death. RAPAHUB_EAGAIN:
+ * this node does not lead, or does not know all yet. */
+int cluster_ops_take_death(struct cluster_ops *ops, uint32_t node, uint64_t session, bool final);
+
+/* The detection of this node holds another one for dead, or does no more: that one gets no
+ * containers. */
+void cluster_ops_hold_dead(struct cluster_ops *ops, uint32_t node, bool dead);
 
 /* A node tells how far it is with a container, see cluster_owners_take; the link to a node is up,
  * or lost. */
@@ -74,6 +91,7 @@ uint64_t cluster_ops_next(const struct cluster_ops *ops);
 /* For lists, and for checks. */
 const struct cluster_operations *cluster_ops_operations(const struct cluster_ops *ops);
 const struct cluster_lives *cluster_ops_lives(const struct cluster_ops *ops);
+const struct cluster_recoveries *cluster_ops_recoveries(const struct cluster_ops *ops);
 uint32_t cluster_ops_orders(const struct cluster_ops *ops); /* open */
 
 #endif

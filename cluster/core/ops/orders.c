@@ -132,6 +132,8 @@ void cluster_orders_settle(struct cluster_orders *orders, struct cluster_context
         const struct cluster_operations_row *operation =
             at != 0 ? cluster_operations_at(operations, at) : NULL;
 
+        if ((row->operation & CLUSTER_RECOVERIES_ORDER) != 0)
+            continue;
         if (!operation)
             end(orders, context, place, RAPAHUB_ENOENT, "its operation is not known any more");
         else if (row->waits && cluster_operations_has_ended(operation))
@@ -141,8 +143,8 @@ void cluster_orders_settle(struct cluster_orders *orders, struct cluster_context
     }
 }
 
-void cluster_orders_fail(struct cluster_orders *orders, struct cluster_context *context,
-                         uint64_t operation, int32_t status, const char *text)
+void cluster_orders_end_all(struct cluster_orders *orders, struct cluster_context *context,
+                            uint64_t operation, int32_t status, const char *text)
 {
     uint32_t place = 0;
 

@@ -20,12 +20,15 @@ enum cluster_orders_kind {
     CLUSTER_ORDER_DELETE,  /* there shall be no pool with this name */
     CLUSTER_ORDER_RELEASE, /* a container of it shall be begun, although that failed too often */
     CLUSTER_ORDER_WAIT,    /* ends with the operation, as it does */
+    CLUSTER_ORDER_DEAD,    /* a node is dead: what it had begins elsewhere */
     CLUSTER_ORDER_KINDS
 };
 
 struct cluster_orders_order {
     uint8_t kind;
     uint32_t container;            /* RELEASE */
+    uint32_t node;                 /* DEAD */
+    bool discard;                  /* DEAD: also what is kept on its disk alone, without that */
     uint64_t number;               /* the asker's name for it; no open one has it */
     uint64_t operation;            /* WAIT */
     struct rapahub_string pool;    /* DELETE, RELEASE: its name */
@@ -64,9 +67,9 @@ int cluster_orders_cancel(struct cluster_orders *orders, struct cluster_context 
 void cluster_orders_settle(struct cluster_orders *orders, struct cluster_context *context,
                            const struct cluster_operations *operations);
 
-/* Ends all orders of an operation with a failure; of every one, if it is 0. */
-void cluster_orders_fail(struct cluster_orders *orders, struct cluster_context *context,
-                         uint64_t operation, int32_t status, const char *text);
+/* Ends all orders of an operation, with a failure or with 0; of every one, if it is 0. */
+void cluster_orders_end_all(struct cluster_orders *orders, struct cluster_context *context,
+                            uint64_t operation, int32_t status, const char *text);
 
 uint32_t cluster_orders_count(const struct cluster_orders *orders);
 

@@ -26,7 +26,7 @@ static bool is_listed(struct cluster_list nodes, uint32_t node)
 static bool may_have(const struct cluster_context *context, const struct cluster_nodes_node *node,
                      const struct cluster_pool_spec *spec)
 {
-    return node->state == CLUSTER_NODE_ACTIVE &&
+    return node->state == CLUSTER_NODE_ACTIVE && !node->dead &&
            cluster_context_session(context, node->node) != 0 &&
            (spec->nodes.count == 0 ? !node->named_only : is_listed(spec->nodes, node->node)) &&
            !is_listed(spec->not_on, node->node);

@@ -11,12 +11,14 @@ void cluster_plan_init(struct cluster_plan *plan)
     plan->changes_count = plan->operations_count = 0;
     plan->pool = 0;
     plan->with_pool = CLUSTER_PLAN_NO_POOL;
+    plan->with_recovery = CLUSTER_PLAN_NO_RECOVERY;
 }
 
 bool cluster_plan_is_empty(const struct cluster_plan *plan)
 {
     return plan->changes_count == 0 && plan->operations_count == 0 &&
-           plan->with_pool == CLUSTER_PLAN_NO_POOL;
+           plan->with_pool == CLUSTER_PLAN_NO_POOL &&
+           plan->with_recovery == CLUSTER_PLAN_NO_RECOVERY;
 }
 
 uint32_t cluster_plan_space(const struct cluster_plan *plan)
@@ -73,6 +75,15 @@ void cluster_plan_move(struct cluster_plan *plan, uint32_t place,
 void cluster_plan_forget(struct cluster_plan *plan, uint32_t place)
 {
     cluster_plan_move(plan, place, CLUSTER_OPERATION_NEW, 0, "");
+}
+
+void cluster_plan_recovery(struct cluster_plan *plan, const struct cluster_recovery *recovery,
+                           enum cluster_plan_recovery how)
+{
+    CHECK(plan->with_recovery == CLUSTER_PLAN_NO_RECOVERY);
+    plan->with_recovery = (uint8_t)how;
+    plan->recovery = recovery->place;
+    plan->session = recovery->session;
 }
 
 void cluster_plan_put_pool(struct cluster_plan *plan, uint64_t pool, enum cluster_pool_state state)

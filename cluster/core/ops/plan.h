@@ -12,6 +12,7 @@
 #include "cluster/base/pool.h"
 #include "cluster/core/map/address_map.h"
 #include "cluster/core/ops/operations.h"
+#include "cluster/core/ops/recoveries.h"
 #include "cluster/wire/delta.h"
 
 #define CLUSTER_PLAN_OPERATIONS_MAX 4
@@ -25,8 +26,19 @@ struct cluster_plan_operation {
 
 enum cluster_plan_pool { CLUSTER_PLAN_NO_POOL, CLUSTER_PLAN_PUT_POOL, CLUSTER_PLAN_DELETE_POOL };
 
+enum cluster_plan_recovery {
+    CLUSTER_PLAN_NO_RECOVERY,
+    CLUSTER_PLAN_FENCE, /* the session ends, its node is fenced, and the record is new */
+    CLUSTER_PLAN_ENDED, /* the node has ended its session itself, and the record is new */
+    CLUSTER_PLAN_PUT_RECOVERY,
+    CLUSTER_PLAN_END_RECOVERY /* the record goes */
+};
+
 struct cluster_plan {
     uint32_t changes_count, operations_count;
+    uint32_t recovery;                             /* its place in recoveries.h */
+    uint64_t session;                              /* that of the recovery */
+    uint8_t with_recovery;                         /* enum cluster_plan_recovery */
     uint64_t pool;                                 /* that is put or deleted */
     uint8_t with_pool;                             /* enum cluster_plan_pool */
     uint8_t pool_state;                            /* enum cluster_pool_state, where it is put */
@@ -56,6 +68,10 @@ void cluster_plan_move(struct cluster_plan *plan, uint32_t place,
 
 /* Adds that an operation is forgotten. */
 void cluster_plan_forget(struct cluster_plan *plan, uint32_t place);
+
+/* Adds what becomes of a recovery. */
+void cluster_plan_recovery(struct cluster_plan *plan, const struct cluster_recovery *recovery,
+                           enum cluster_plan_recovery how);
 
 /* Adds that the pool is put with this state, or that it is deleted, with its name. */
 void cluster_plan_put_pool(struct cluster_plan *plan, uint64_t pool, enum cluster_pool_state state);

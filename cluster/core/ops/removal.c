@@ -62,13 +62,15 @@ void cluster_removal_entry(struct cluster_context *context, struct cluster_lives
         cluster_reports_tell(context, lives, address);
 }
 
-/* A node that is none of the cluster any more has nothing to remove. */
+/* A node that is none of the cluster any more has nothing to remove. A pool does not wait for one
+ * that is fenced, and what it has on its disk stays there. */
 static bool has_left(const struct cluster_context *context, const struct cluster_entry *entry)
 {
     uint32_t holder = cluster_entry_holder(entry);
     const struct cluster_nodes_node *node = cluster_nodes_find(context->nodes, holder);
 
-    return holder != 0 && (!node || node->state == CLUSTER_NODE_LEFT);
+    return holder != 0 && (!node || node->state == CLUSTER_NODE_LEFT ||
+                           (node->state == CLUSTER_NODE_FENCED && node->session == 0));
 }
 
 /* Waits for all containers of the pool to go. Returns how many are still there; `left` gets how

@@ -43,8 +43,8 @@ static void plan_raise(const struct cluster_context *context, const struct clust
 
 /* A container that had not begun for the first time still does that.
  * r[impl cluster.restart.epoch] */
-static void plan_older(const struct cluster_context *context, const struct cluster_address *address,
-                       struct cluster_plan *plan)
+void cluster_restart_older(const struct cluster_context *context,
+                           const struct cluster_address *address, struct cluster_plan *plan)
 {
     plan_raise(context, address,
                address->entry.state == CLUSTER_ENTRY_STARTING ? CLUSTER_ENTRY_STARTING
@@ -118,7 +118,7 @@ static void follow(const struct cluster_context *context, const struct cluster_r
     uint64_t session = cluster_context_session(context, address->entry.owner);
 
     if (session > address->entry.session)
-        plan_older(context, address, plan);
+        cluster_restart_older(context, address, plan);
     else
         plan_report(context, address, pool_state,
                     cluster_owners_report(parts->owners, context, parts->lives, address).step,

@@ -26,6 +26,11 @@ void cluster_restart_entry(struct cluster_context *context,
                            const struct cluster_pools_pool *pool,
                            const struct cluster_address *address, struct cluster_plan *plan);
 
+/* Plans that a container of an earlier session of its node begins anew there, in the session that
+ * the node has now. `plan` as above. */
+void cluster_restart_older(const struct cluster_context *context,
+                           const struct cluster_address *address, struct cluster_plan *plan);
+
 /* Returns the entry of the next epoch, with this state: of the node that holds the container, in
  * the session that it has now. QUARANTINED has no owner, and names that node. */
 struct cluster_entry cluster_restart_raised(const struct cluster_context *context,

@@ -107,7 +107,8 @@ static int write_active(const struct cluster_store_wait *wait, const struct own 
                : r;
 }
 
-/* r[impl cluster.join.active] */
+/* A node that was fenced is one again, with the session that it has begun.
+ * r[impl cluster.join.active] r[impl cluster.session.back] */
 int cluster_boot_node_activate(const struct cluster_boot *boot, const char *listen)
 {
     const struct cluster_store_wait wait = {.store = boot->store,
@@ -125,7 +126,8 @@ int cluster_boot_node_activate(const struct cluster_boot *boot, const char *list
         &own);
     if (r < 0 || (own.state == CLUSTER_NODE_ACTIVE && own.same))
         return r;
-    if (own.state != CLUSTER_NODE_JOINING && own.state != CLUSTER_NODE_ACTIVE)
+    if (own.state != CLUSTER_NODE_JOINING && own.state != CLUSTER_NODE_ACTIVE &&
+        own.state != CLUSTER_NODE_FENCED)
         return rapahub_fail(RAPAHUB_ESTATE, RULE,
                             "%s: node %" PRIu32
                             " is no node of the cluster any more: join with an empty folder",

@@ -51,6 +51,17 @@ static int take(void *user, const struct cluster_key *key, const struct cluster_
     return 0;
 }
 
+static int note(void *user, const struct cluster_key *key, const struct cluster_pair *pair,
+                const struct cluster_record *record)
+{
+    struct old *old = user;
+
+    (void)key;
+    (void)record;
+    old->mod_rev = pair->mod_rev;
+    return 0;
+}
+
 /* Deletes the session that is as it was seen. */
 static int delete_it(const struct cluster_store_wait *wait, uint32_t node,
                      struct cluster_compare compare, int *status, uint64_t *rev)
@@ -78,6 +89,15 @@ static int changed(const struct cluster_store_wait *wait)
                         wait->url);
 }
 
+/* The node that leads may have ended it meanwhile. */
+static int check_ended(const struct cluster_store_wait *wait, const struct cluster_key *key)
+{
+    struct old old = {.mod_rev = 0};
+    int r = cluster_store_keys_get(wait, key, 0, note, &old);
+
+    return r == 0 && old.mod_rev != 0 ? changed(wait) : r;
+}
+
 int cluster_boot_session_end_old(const struct cluster_store_wait *wait,
                                  const struct cluster_boot_session *how)
 {
@@ -96,7 +116,7 @@ int cluster_boot_session_end_old(const struct cluster_store_wait *wait,
     r = delete_it(wait, how->folder->node,
                   (struct cluster_compare){.kind = CLUSTER_MOD_EQ, .rev = old.mod_rev}, &status,
                   &rev);
-    return r == 0 && status != CLUSTER_TXN_OK ? changed(wait) : r;
+    return r == 0 && status != CLUSTER_TXN_OK ? check_ended(wait, &key) : r;
 }
 
 /* ---- the new one ---- */

@@ -181,6 +181,7 @@ void cluster_detector_node(struct cluster_detector *self, uint32_t node, uint64_
 
     if (node == self->node)
         return;
+    self->changes++;
     if (!record) {
         cluster_detector_members_remove(&self->members, node);
         if (self->swim)
@@ -261,6 +262,7 @@ static void note_change(struct cluster_detector *self, const struct cluster_swim
 
     if (!member)
         return;
+    self->changes++;
     member->since_s = wall_s();
     rapahub_log(bad ? RAPAHUB_LOG_WARN : RAPAHUB_LOG_INFO, TOPIC, "node %" PRIu32 " %s %s%s",
                 change->node, change->state == CLUSTER_MEMBER_LEFT ? "has" : "is",
@@ -348,6 +350,11 @@ uint64_t cluster_detector_step(struct cluster_detector *self, uint64_t now_ns, u
 }
 
 /* ---- shown ---- */
+
+uint64_t cluster_detector_changes(const struct cluster_detector *self)
+{
+    return self->changes;
+}
 
 bool cluster_detector_verdict(const struct cluster_detector *self, uint32_t node,
                               struct cluster_detector_verdict *out)

@@ -84,6 +84,9 @@ void cluster_detector_renew_key(struct cluster_detector *self);
 /* This node stops in order: others are told, at once. */
 void cluster_detector_leave(struct cluster_detector *self);
 
+/* Counts up with each change of what is held of any node. */
+uint64_t cluster_detector_changes(const struct cluster_detector *self);
+
 /* Says what is held of a node. False: nothing is. */
 bool cluster_detector_verdict(const struct cluster_detector *self, uint32_t node,
                               struct cluster_detector_verdict *out);

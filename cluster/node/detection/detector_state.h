@@ -22,6 +22,7 @@ struct cluster_detector {
     uint64_t next_ns;          /* a step is due then */
     bool due;                  /* or at once */
     uint64_t strangers;
+    uint64_t changes; /* of verdicts, or of what they are about */
 };
 
 #endif

@@ -60,6 +60,7 @@ static int tell(const struct cluster_map_nodes *nodes, const struct cluster_map_
         &(struct cluster_event){.kind = CLUSTER_EVENT_NODE,
                                 .node = row->node,
                                 .session = row->session,
+                                .revision = row->record_revision,
                                 .body = {.bytes = {row->record, row->size}, .size = row->size}});
 }
 

@@ -15,6 +15,7 @@ static const struct part {
 } parts[] = {{CLUSTER_KEY_LOG, CLUSTER_EVENT_READING, false},
              {CLUSTER_KEY_POOL, CLUSTER_EVENT_POOL, false},
              {CLUSTER_KEY_OPERATION, CLUSTER_EVENT_OPERATION, true},
+             {CLUSTER_KEY_RECOVERY, CLUSTER_EVENT_RECOVERY, true},
              {CLUSTER_KEY_NEXT_POOL, CLUSTER_EVENT_NEXT_POOL, true},
              {CLUSTER_KEY_NODE, CLUSTER_EVENT_NODE, false},
              {CLUSTER_KEY_SESSION, CLUSTER_EVENT_NODE, false},
@@ -78,6 +79,8 @@ static int tell_pair(struct cluster_map_reading *reading, const struct cluster_p
     event.pool = key.pool;
     event.container = key.container;
     event.number = key.number;
+    event.node = key.node;
+    event.session = key.revision;
     event.body = (struct cluster_payload_body){.bytes = pair->value, .size = pair->value.size};
     return tell(reading, &event);
 }

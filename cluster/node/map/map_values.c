@@ -52,6 +52,10 @@ int cluster_map_values_read(struct cluster_pool_records *pools, struct cluster_e
         status = cluster_record_read(CLUSTER_KEY_OPERATION, value, record);
         event->operation = &record->operation;
         break;
+    case CLUSTER_EVENT_RECOVERY:
+        status = cluster_record_read(CLUSTER_KEY_RECOVERY, value, record);
+        event->operation = &record->operation;
+        break;
     case CLUSTER_EVENT_NEXT_POOL:
         status = cluster_record_read(CLUSTER_KEY_NEXT_POOL, value, record);
         event->number = record->counter.next;

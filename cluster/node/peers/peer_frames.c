@@ -10,7 +10,8 @@
 #include "cluster/node/peers/peer_hello.h"
 #include "hub/base/own.h"
 
-#define RULE "cluster.nodes.frame"
+#define RULE      "cluster.nodes.frame"
+#define DEATH_MAX 64 /* bytes of the body of a DEATH */
 
 /* A frame that waits for credit. */
 struct waiting {
@@ -112,12 +113,48 @@ static int hand_up(struct cluster_peer_link *link, enum cluster_peer_user which,
                                       (struct rapahub_bytes){bytes, writer.size});
 }
 
-/* The other side closes, mostly because it refuses this one: its words are told. */
+/* The other side closes, mostly because it refuses this one: its words are told. The seat alone
+ * says that a session is over. */
 static int take_close(const struct cluster_peer_link *link, const struct cluster_body_close *close)
 {
+    if (close->code == RAPAHUB_EFENCED && link->dial == &link->links->seat)
+        link->links->fenced = true;
     return rapahub_fail(close->code < 0 ? close->code : RAPAHUB_ECLOSED, "",
                         "the node at %s says: %.*s", link->where, (int)close->text.size,
                         close->text.data);
+}
+
+/* The certificate says whose warden it is. The link ends with the answer.
+ * r[impl cluster.death.certificate] */
+static int take_death(struct cluster_peer_link *link, const struct cluster_frame *frame,
+                      const struct cluster_body *body)
+{
+    const struct cluster_peer_links *links = link->links;
+    const struct cluster_peer_links_hooks *hooks = links->hooks[CLUSTER_PEER_STEPS];
+    const struct cluster_peer_name *name = cluster_tls_peer(link->tls);
+    uint8_t bytes[DEATH_MAX];
+    struct hub_writer writer;
+    int r = 0;
+
+    hub_writer_init(&writer, bytes, sizeof bytes);
+    if (body->death.node != name->node)
+        r = rapahub_fail(RAPAHUB_EACCES, "cluster.death.certificate",
+                         "it says that node %" PRIu32
+                         " is dead, and has the certificate of node %u",
+                         body->death.node, (unsigned)name->node);
+    else if (!hooks)
+        r = rapahub_fail(RAPAHUB_EAGAIN, "cluster.death.certificate",
+                         "node %" PRIu32 " is just starting", links->node);
+    if (r == 0)
+        r = cluster_body_put(&writer, frame->type, body);
+    if (r == 0)
+        r = hooks->frame(links->users[CLUSTER_PEER_STEPS], name->node, frame,
+                         (struct rapahub_bytes){bytes, writer.size});
+    if (r < 0)
+        cluster_peer_link_refuse(link, r);
+    else
+        cluster_peer_link_end(link, "its death is noted");
+    return CLUSTER_CONNECTION_LATER;
 }
 
 static int take_greeting(struct cluster_peer_link *link, const struct cluster_frame *frame,
@@ -125,6 +162,8 @@ static int take_greeting(struct cluster_peer_link *link, const struct cluster_fr
 {
     uint8_t wanted = link->dial ? CLUSTER_FRAME_HELLO_OK : CLUSTER_FRAME_HELLO;
 
+    if (frame->type == CLUSTER_FRAME_DEATH && !link->dial)
+        return take_death(link, frame, body);
     return frame->type == wanted ? cluster_peer_hello_take(link, frame->type, &body->hello)
                                  : refuse_frame(frame, "came before a HELLO");
 }

@@ -90,6 +90,10 @@ static int compare(const struct cluster_peer_link *link, const struct cluster_bo
     if (row->gone)
         return rapahub_fail(RAPAHUB_EACCES, RECORD,
                             "node %" PRIu32 " is no node of the cluster any more", hello->node);
+    if (row->fenced && hello->origin != 0 && hello->origin <= row->over)
+        return rapahub_fail(RAPAHUB_EFENCED, "cluster.session.back",
+                            "the session of node %" PRIu32 " is over: the node is held for dead",
+                            hello->node);
     return hello->origin != 0 && hello->origin < row->session
                ? rapahub_fail(RAPAHUB_EACCES, RECORD,
                               "node %" PRIu32

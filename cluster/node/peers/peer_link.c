@@ -117,18 +117,28 @@ void cluster_peer_link_note_refused(struct cluster_peer_links *links)
                 rapahub_last_error()->text, links->counts.refused);
 }
 
-void cluster_peer_link_refuse(struct cluster_peer_link *link, int code)
+static void say_close(struct cluster_peer_link *link, int code, const char *text)
 {
-    char text[300];
-    struct cluster_body body = {.close = {code, {text, 0}}};
+    const struct cluster_body body = {.close = {code, {text, strlen(text)}}};
 
-    snprintf(text, sizeof text, "%s", rapahub_last_error()->text);
-    body.close.text.size = strlen(text);
-    cluster_peer_link_note_refused(link->links);
     if (cluster_connection_put(link->connection,
                                &(struct cluster_frame){.type = CLUSTER_FRAME_CLOSE}, &body) == 0)
         (void)cluster_connection_flush(link->connection);
     cluster_peer_link_doom(link, text);
+}
+
+void cluster_peer_link_refuse(struct cluster_peer_link *link, int code)
+{
+    char text[300];
+
+    snprintf(text, sizeof text, "%s", rapahub_last_error()->text);
+    cluster_peer_link_note_refused(link->links);
+    say_close(link, code, text);
+}
+
+void cluster_peer_link_end(struct cluster_peer_link *link, const char *text)
+{
+    say_close(link, 0, text);
 }
 
 /* ---- the socket ---- */

@@ -73,6 +73,8 @@ struct cluster_peer_dial {
 struct cluster_peer_row {
     uint32_t node; /* 0: free */
     bool gone;     /* it is none of the cluster any more */
+    bool fenced; /* its last session was ended by the node that leads: it is to begin another one */
+    uint64_t over; /* the last session that is over; 0: none is known */
     bool mute;     /* it is said that neither it nor this node has an address */
     uint64_t session;
     struct cluster_peer_dial dial;
@@ -95,6 +97,7 @@ struct cluster_peer_links {
     struct cluster_peer_dial seat;
     uint32_t seat_node; /* the seat's number; 0: this node is the seat, and dials no other one */
     bool reachable;     /* this node has an address in its own record */
+    bool fenced;        /* the seat says that the session of this node is over */
     struct cluster_peer_row rows[CLUSTER_PEER_ROWS_MAX];
     uint64_t refusal_ns; /* a refusal was last logged */
     struct cluster_peer_links_counts counts;
@@ -125,6 +128,9 @@ void cluster_peer_link_note_refused(struct cluster_peer_links *links);
 
 /* Says why in a CLOSE, as far as the socket takes it, and dooms the link. */
 void cluster_peer_link_refuse(struct cluster_peer_link *link, int code);
+
+/* Says in a CLOSE that all is done, and dooms the link. */
+void cluster_peer_link_end(struct cluster_peer_link *link, const char *text);
 
 /* Writes what waits, and watches the socket for what is needed next. */
 void cluster_peer_link_flush(struct cluster_peer_link *link);

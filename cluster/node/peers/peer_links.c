@@ -211,6 +211,11 @@ uint64_t cluster_peer_links_session(struct cluster_peer_links *self, uint32_t no
 
 /* ---- sent ---- */
 
+bool cluster_peer_links_is_fenced(const struct cluster_peer_links *self)
+{
+    return self->fenced;
+}
+
 int cluster_peer_links_send(struct cluster_peer_links *self, uint32_t node,
                             const struct cluster_frame *header, struct rapahub_bytes body)
 {

@@ -31,10 +31,11 @@ struct cluster_peer_links;
 
 /* The users of the links: each has the frames of its kind. */
 enum cluster_peer_user {
-    CLUSTER_PEER_STORE,        /* STORE_*: the seat of the metastore, or who asks it */
-    CLUSTER_PEER_CALLS,        /* CALL, RESULT, NACK, CANCEL */
-    CLUSTER_PEER_STEPS,        /* STEP_DONE: the node that leads, or who reports to it */
-    CLUSTER_PEER_BLOBS,        /* BLOB_ASK, BLOB_PART: who has the file of a module, or lacks it */
+    CLUSTER_PEER_STORE, /* STORE_*: the seat of the metastore, or who asks it */
+    CLUSTER_PEER_CALLS, /* CALL, RESULT, NACK, CANCEL */
+    /* STEP_DONE: the node that leads, or who reports to it; and DEATH, of a link that is not up */
+    CLUSTER_PEER_STEPS,
+    CLUSTER_PEER_BLOBS, /* BLOB_ASK, BLOB_PART: who has the file of a module, or lacks it */
     CLUSTER_PEER_CERTIFICATES, /* RENEW, RENEWED: who has the authority, or lacks it */
     /* PUSH_PULL, LINK_PROBE, DATAGRAM_KEY: who finds out which nodes live */
     CLUSTER_PEER_DETECTION,
@@ -111,6 +112,9 @@ uint32_t cluster_peer_links_dialled(const struct cluster_peer_links *self);
 
 /* Returns the session of a node whose link is up; 0: it is not known, or there is no link. */
 uint64_t cluster_peer_links_session(struct cluster_peer_links *self, uint32_t node);
+
+/* Says whether the seat has refused this node, since its session was ended there. */
+bool cluster_peer_links_is_fenced(const struct cluster_peer_links *self);
 
 /* Sends a frame of CALLS, STEPS or DETECTION: copied. Without credit of the other side it waits, in
  * its order. -ENOTCONN: no link to the node is up, or its session is not known. RAPAHUB_EFULL: too

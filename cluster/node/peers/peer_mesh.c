@@ -21,7 +21,7 @@ void cluster_peer_mesh_begin(struct cluster_peer_links *links, uint32_t seat)
 
 bool cluster_peer_mesh_is_gone(const struct cluster_record_node *record)
 {
-    return !record || record->state == CLUSTER_NODE_LEFT || record->state == CLUSTER_NODE_FENCED;
+    return !record || record->state == CLUSTER_NODE_LEFT;
 }
 
 /* ---- dialled ---- */
@@ -131,20 +131,37 @@ static void note_addresses(struct cluster_peer_dial *dial, struct cluster_list a
 
 /* ---- links that end ---- */
 
+/* Says why a link of a node ends; 0: it does not. A node that is fenced and begins anew has no
+ * session yet. r[impl cluster.session.back] */
+static int why_ends(const struct cluster_peer_link *link, const struct cluster_peer_row *row)
+{
+    if (row->gone)
+        return rapahub_fail(RAPAHUB_EACCES, RULE,
+                            "node %" PRIu32 " is no node of the cluster any more", row->node);
+    if (link->session == 0)
+        return 0;
+    if (link->session < row->session)
+        return rapahub_fail(RAPAHUB_EACCES, RULE, "node %" PRIu32 " has begun another session",
+                            row->node);
+    return row->fenced && row->session == 0
+               ? rapahub_fail(RAPAHUB_EFENCED, "cluster.session.back",
+                              "the session of node %" PRIu32 " is over: the node is held for dead",
+                              row->node)
+               : 0;
+}
+
 static void refuse(struct cluster_peer_links *links, const struct cluster_peer_row *row)
 {
     for (unsigned i = 0; i < CLUSTER_PEER_LINKS_MAX; i++) {
         struct cluster_peer_link *link = &links->all[i];
-        bool old = link->session != 0 && link->session < row->session;
+        int code;
 
         if (link->node != row->node || link->state == CLUSTER_PEER_LINK_FREE ||
-            link->state == CLUSTER_PEER_LINK_DOOMED || (!row->gone && !old))
+            link->state == CLUSTER_PEER_LINK_DOOMED)
             continue;
-        rapahub_fail(RAPAHUB_EACCES, RULE,
-                     row->gone ? "node %" PRIu32 " is no node of the cluster any more"
-                               : "node %" PRIu32 " has begun another session",
-                     row->node);
-        cluster_peer_link_refuse(link, RAPAHUB_EACCES);
+        code = why_ends(link, row);
+        if (code < 0)
+            cluster_peer_link_refuse(link, code);
     }
 }
 
@@ -163,10 +180,13 @@ int cluster_peer_mesh_take(struct cluster_peer_links *links, uint32_t node, uint
     row = row_of(links, node);
     if (!row)
         return RAPAHUB_EFULL;
-    if (session != row->session)
+    if (session != row->session) {
         cluster_peer_dial_hurry(&row->dial);
+        row->over = row->session > row->over ? row->session : row->over;
+    }
     row->session = session;
     row->gone = cluster_peer_mesh_is_gone(record);
+    row->fenced = record && record->state == CLUSTER_NODE_FENCED;
     note_addresses(&row->dial, row->gone ? (struct cluster_list){.count = 0} : record->addresses);
     refuse(links, row);
     decide(links, row);

@@ -8,6 +8,7 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/node/services/alarms.h"
 #include "cluster/node/services/document.h"
 #include "cluster/node/services/questions.h"
 #include "cluster/wire/record.h"
@@ -138,6 +139,15 @@ static void add_verdict(const struct cluster_detector *detector, uint32_t node,
     cluster_document_text(object, "incarnation", rapahub_string_of(incarnation));
 }
 
+static void add_alarm(const struct cluster_lists *lists, const struct row *row,
+                      struct json_t *object)
+{
+    char text[CLUSTER_ALARMS_SIZE];
+
+    if (cluster_alarms_of_node(lists, row->number, row->session, text))
+        cluster_document_text(object, "alarm", rapahub_string_of(text));
+}
+
 static char *make_document(const struct listing *listing)
 {
     struct cluster_document document;
@@ -159,6 +169,7 @@ static char *make_document(const struct listing *listing)
             item, "link",
             rapahub_string_of(link_to(&listing->question->asking->lists, row->number)));
         add_verdict(listing->question->asking->lists.detector, row->number, item);
+        add_alarm(&listing->question->asking->lists, row, item);
     }
     return cluster_document_end(&document);
 }

@@ -14,6 +14,7 @@
 #include "cluster/node/services/module_orders.h"
 #include "cluster/node/services/node_inquiries.h"
 #include "cluster/node/services/node_listing.h"
+#include "cluster/node/services/node_orders.h"
 #include "cluster/node/services/pool_orders.h"
 #include "cluster/node/services/token_orders.h"
 #include "hub/base/clock.h"
@@ -142,6 +143,16 @@ static int take_release(struct cluster_asking *asking, struct cluster_asker *ask
                                   : cluster_pool_orders_release(asking, asker, name, container);
 }
 
+static int take_dead(struct cluster_asking *asking, struct cluster_asker *asker,
+                     struct hub_reader *arguments)
+{
+    uint32_t node = (uint32_t)hub_postcard_read_unsigned(arguments, 32);
+    bool discard = hub_postcard_read_bool(arguments);
+
+    return arguments->failure < 0 ? arguments->failure
+                                  : cluster_node_orders_dead(asking, asker, node, discard);
+}
+
 static int take_wait(struct cluster_asking *asking, struct cluster_asker *asker,
                      struct hub_reader *arguments)
 {
@@ -252,6 +263,7 @@ static int take_backup(struct cluster_asking *asking, struct cluster_asker *aske
     X("release(string, u32) -> u64", OPERATOR, LEADER, take_release)                    \
     X("apply(bytes, bool) -> u64", ADMIN, LEADER, take_apply)                           \
     X("remove(string) -> u64", ADMIN, LEADER, take_remove)                              \
+    X("dead(u32, bool) -> u64", ADMIN, LEADER, take_dead)                               \
     X("push(string, u64, u64, bytes) -> bool", ADMIN, EACH_NODE, take_push)             \
     X("unpush(string, string) -> void", ADMIN, LEADER, take_unpush)                     \
     X("tokens() -> string", VIEWER, EACH_NODE, take_tokens)                             \

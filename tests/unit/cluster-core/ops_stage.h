@@ -10,11 +10,12 @@
 #include "cluster/core/ops/ops.h"
 #include "tests/unit/cluster-core/pool_records.h"
 
-#define STAGE_NODE    1
-#define STAGE_SESSION 100
-#define STAGE_MS      UINT64_C(1000000)
-#define STAGE_EFFECTS 600
-#define STAGE_MODULE  90 /* revision of the record of each module */
+#define STAGE_NODE        1
+#define STAGE_SESSION     100
+#define STAGE_MS          UINT64_C(1000000)
+#define STAGE_EFFECTS     600
+#define STAGE_NODE_RECORD 33 /* revision of the record of any other node */
+#define STAGE_MODULE      90 /* revision of the record of each module */
 
 struct ops_stage {
     struct cluster_ops *ops;
@@ -154,9 +155,13 @@ static inline void ops_stage_follow(struct ops_stage *stage, uint32_t lead)
 static inline void ops_stage_node(struct ops_stage *stage, uint32_t node, uint64_t session,
                                   uint8_t node_state)
 {
-    const struct cluster_record_node record = {.state = node_state, .capacity = 1};
+    const struct cluster_record_node record = {.state = node_state,
+                                               .capacity = 1,
+                                               .uuid = {POOL_RECORDS_DIGEST, 16},
+                                               .name = pool_records_text("other")};
+    const struct cluster_ops_node told = {node, session, STAGE_NODE_RECORD, &record};
 
-    assert_int_equal(cluster_ops_take_node(stage->ops, node, session, &record), 0);
+    assert_int_equal(cluster_ops_take_node(stage->ops, &told), 0);
     ops_stage_step(stage);
 }
 

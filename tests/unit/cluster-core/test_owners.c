@@ -141,7 +141,9 @@ static void a_node_that_comes_back_gets_the_next_epoch_in_its_session(void **sta
     (void)state;
     open_with_pool();
     ops_stage_node(&stage, OTHER, 0, CLUSTER_NODE_ACTIVE);
-    assert_null(stage.txn); /* nothing moves */
+    assert_non_null(ops_stage_write(&stage, CLUSTER_KEY_RECOVERY, 0));
+    assert_null(ops_stage_write(&stage, CLUSTER_KEY_ENTRY, 0)); /* nothing moves */
+    ops_stage_commit(&stage);
     ops_stage_node(&stage, OTHER, SESSION + 5, CLUSTER_NODE_ACTIVE);
     entry = written(CLUSTER_ENTRY_RESTARTING, 2);
     assert_int_equal(entry.owner, OTHER);

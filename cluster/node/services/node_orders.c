@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/node/services/node_orders.h"
+
+#include <string.h>
+
+#include <rapahub/error.h>
+
+#define RULE "cluster.recover.word"
+
+/* A node whose verdict is `alive` has answered a probe, of this node or of one that was asked to
+ * help. One that is not watched has no verdict, and is looked for by its link.
+ * r[impl cluster.recover.word] */
+static int check_silent(const struct cluster_lists *lists, uint32_t node)
+{
+    struct cluster_detector_verdict verdict;
+    bool watched = cluster_detector_verdict(lists->detector, node, &verdict);
+
+    if (watched && strcmp(verdict.word, "alive") == 0)
+        return rapahub_fail(RAPAHUB_ESTATE, RULE,
+                            "node %u lives: it answers probes; end rapahubd there first, or wait "
+                            "until `rapahub get nodes` says that it is dead",
+                            node);
+    if (watched && strcmp(verdict.word, "suspect") == 0)
+        return rapahub_fail(RAPAHUB_ESTATE, RULE,
+                            "node %u may live: it has been silent for a short time only; try again "
+                            "when `rapahub get nodes` says that it is dead",
+                            node);
+    if (!watched && cluster_peer_links_session(lists->peers, node) != 0)
+        return rapahub_fail(RAPAHUB_ESTATE, RULE,
+                            "node %u lives: its link is up; end rapahubd there first", node);
+    return 0;
+}
+
+int cluster_node_orders_dead(struct cluster_asking *asking, const struct cluster_asker *asker,
+                             uint32_t node, bool discard)
+{
+    const struct cluster_orders_order order = {
+        .kind = CLUSTER_ORDER_DEAD, .number = asker->number, .node = node, .discard = discard};
+    const struct cluster_event event = {.kind = CLUSTER_EVENT_ORDER, .order = &order};
+    int status = node == asking->lists.node ? 0 : check_silent(&asking->lists, node);
+
+    return status < 0 ? status : cluster_event_queue_add(asking->events, &event);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Three nodes of one cluster as real processes. Node 3 dies in several ways, and its containers
+ * begin on node 2, or wait for it. Each test has a pool of its own on nodes 2 and 3. */
+#include <sys/wait.h>
+
+#include "hub/base/clock.h"
+#include "tests/cluster/mesh_stage.h"
+
+#define CONTAINERS 6
+
+static struct mesh *mesh;
+static char config[64];
+
+static struct node_process *node(unsigned number)
+{
+    return number == 1   ? &mesh->joined->stage->first
+           : number == 2 ? &mesh->joined->second
+                         : &mesh->third;
+}
+
+/* ---- the stage ---- */
+
+/* All daemons of the test find out soon which nodes live. */
+static void write_config(void)
+{
+    FILE *file;
+    int fd;
+
+    snprintf(config, sizeof config, "/tmp/rapahub-recover-XXXXXX");
+    fd = mkstemp(config);
+    assert_true(fd >= 0);
+    file = fdopen(fd, "w");
+    assert_non_null(file);
+    fprintf(file, "detection: fast\n");
+    fclose(file);
+    assert_int_equal(setenv("RAPAHUB_CONFIG", config, 1), 0);
+}
+
+static int open_stage(void **state)
+{
+    write_config();
+    assert_int_equal(mesh_begin(state), 0);
+    mesh = *state;
+    mesh_push(node(1), TEST_PREFIX "/bin/counter.so");
+    return 0;
+}
+
+static int close_stage(void **state)
+{
+    assert_int_equal(mesh_end(state), 0);
+    assert_int_equal(unlink(config), 0);
+    return 0;
+}
+
+/* Waits until the row of a node, as node 1 lists it, has this text. */
+static void await_row(unsigned of, const char *text)
+{
+    static const char *const words[] = {"get", "nodes", "--json", NULL};
+    uint64_t until_ns = hub_clock_after(60 * HUB_SECOND);
+    bool found = false;
+    char row[40];
+
+    snprintf(row, sizeof row, "{\"number\":%u,", of);
+    while (!found) {
+        struct process_result result;
+        char *at, *end;
+
+        if (hub_clock_left(until_ns) == 0)
+            fail_msg("node 1 does not come to say '%s' of node %u", text, of);
+        if (node_process_rapahub(node(1), words, &result) == 0 && (at = strstr(result.out, row))) {
+            end = strchr(at, '}');
+            if (end)
+                *end = '\0';
+            found = strstr(at, text) != NULL;
+        }
+        process_result_fini(&result);
+        pause_ms(20);
+    }
+}
+
+static void await_all_alive(void)
+{
+    await_row(2, "\"verdict\":\"alive\"");
+    await_row(3, "\"verdict\":\"alive\"");
+}
+
+static void apply(const char *name, const char *more)
+{
+    char text[512];
+
+    await_all_alive();
+    snprintf(text, sizeof text,
+             "pools:\n  - pool_name: %s\n    module: " TEST_PREFIX
+             "/bin/counter.so\n    containers: %d\n    placement: {nodes: [2, 3]}\n%s",
+             name, CONTAINERS, more);
+    node_process_apply(node(1), text);
+    AWAIT(node(2), "\"owner\":2", "describe", "pool", name, "--json");
+    AWAIT(node(2), "\"owner\":3", "describe", "pool", name, "--json");
+}
+
+static void delete (const char *name)
+{
+    const char *const words[] = {"delete", name, NULL};
+    struct process_result result;
+
+    if (node_process_rapahub(node(1), words, &result) != 0)
+        fail_msg("delete: %s", result.err);
+    process_result_fini(&result);
+}
+
+/* The host of node 3 is lost, with all that runs there. */
+static void lose_host(void)
+{
+    struct node_process *of = node(3);
+    pid_t daemon = node_process_daemon(of);
+
+    assert_true(daemon > 0);
+    assert_int_equal(kill(of->warden, SIGSTOP), 0);
+    assert_int_equal(kill(daemon, SIGKILL), 0);
+    assert_int_equal(kill(of->warden, SIGKILL), 0);
+    assert_int_equal(waitpid(of->warden, NULL, 0), of->warden);
+    of->warden = 0;
+}
+
+static void come_back(void)
+{
+    node_process_begin(node(3));
+    join_await(node(3));
+    await_row(3, "\"state\":\"ACTIVE\"");
+    await_all_alive();
+}
+
+static void say_dead(bool discard)
+{
+    const char *const words[] = {"node", "dead", "3", "--yes", discard ? "--discard" : NULL, NULL};
+    struct process_result result;
+
+    if (node_process_rapahub(node(1), words, &result) != 0)
+        fail_msg("node dead: %s", result.err);
+    process_result_fini(&result);
+}
+
+/* Adds 1 in each container. Returns the sum of their totals. */
+static long add_to_all(const char *pool)
+{
+    char target[64];
+    long sum = 0;
+
+    for (unsigned c = 0; c < CONTAINERS; c++) {
+        snprintf(target, sizeof target, "%s#%u.add", pool, c);
+        sum += joined_add(node(2), target);
+    }
+    return sum;
+}
+
+static unsigned count_owned(const char *pool, const char *by)
+{
+    const char *const words[] = {"describe", "pool", pool, "--json", NULL};
+    struct process_result result;
+    unsigned count = 0;
+
+    assert_int_equal(node_process_rapahub(node(1), words, &result), 0);
+    for (const char *at = result.out; (at = strstr(at, by)); at++)
+        count++;
+    process_result_fini(&result);
+    return count;
+}
+
+static unsigned await_none_of_third(const char *pool)
+{
+    for (unsigned i = 0; i < 1200 && count_owned(pool, "\"owner\":3") > 0; i++)
+        pause_ms(50);
+    assert_int_equal(count_owned(pool, "\"owner\":3"), 0);
+    return count_owned(pool, "\"owner\":2");
+}
+
+/* ---- tests ---- */
+
+/* r[verify cluster.recover.word] r[verify cluster.recover.silent] r[verify cluster.session.fencer]
+ */
+static void containers_of_a_lost_host_begin_elsewhere_when_a_person_says_so(void **state)
+{
+    uint64_t begun_ns;
+    unsigned of_third;
+
+    (void)state;
+    apply("free", "    durability: none\n");
+    of_third = count_owned("free", "\"owner\":3");
+    assert_int_equal(add_to_all("free"), CONTAINERS);
+    joined_refuses(node(1), (const char *const[]){"node", "dead", "3", "--yes", NULL}, 6,
+                   "node 3 lives");
+    joined_refuses(node(1), (const char *const[]){"node", "dead", "1", "--yes", NULL}, 2, "leads");
+    joined_refuses(node(1), (const char *const[]){"node", "dead", "3", NULL}, 2, "add --yes");
+    joined_refuses(node(1), (const char *const[]){"node", "dead", "9", "--yes", NULL}, 3,
+                   "no node 9");
+    lose_host();
+    await_row(3, "EPROOF");
+    assert_int_equal(count_owned("free", "\"owner\":3"), of_third);
+    begun_ns = hub_clock_now();
+    say_dead(false);
+    assert_int_equal(add_to_all("free"), 2 * CONTAINERS - of_third);
+    print_message("said: all of %u answer after %.2f s\n", of_third,
+                  (double)(hub_clock_now() - begun_ns) / 1e9);
+    assert_int_equal(await_none_of_third("free"), CONTAINERS);
+    await_row(3, "FENCED");
+    come_back();
+    assert_int_equal(count_owned("free", "\"owner\":2"), CONTAINERS);
+    assert_int_equal(add_to_all("free"), 3 * CONTAINERS - of_third);
+    delete ("free");
+}
+
+/* r[verify cluster.recover.local] */
+static void what_only_its_disk_has_waits_for_the_node(void **state)
+{
+    unsigned of_third;
+
+    (void)state;
+    apply("kept", "    durability: acked\n");
+    of_third = count_owned("kept", "\"owner\":3");
+    assert_int_equal(add_to_all("kept"), CONTAINERS);
+    lose_host();
+    await_row(3, "\"verdict\":\"dead\"");
+    say_dead(false);
+    await_row(3, "ENOCOPY");
+    assert_int_equal(count_owned("kept", "\"owner\":3"), of_third);
+    come_back();
+    assert_int_equal(add_to_all("kept"), 2 * CONTAINERS);
+    assert_int_equal(count_owned("kept", "\"owner\":3"), of_third);
+    lose_host();
+    await_row(3, "\"verdict\":\"dead\"");
+    say_dead(true);
+    assert_int_equal(add_to_all("kept"), 3 * CONTAINERS - 2 * of_third);
+    assert_int_equal(await_none_of_third("kept"), CONTAINERS);
+    come_back();
+    assert_int_equal(add_to_all("kept"), 4 * CONTAINERS - 2 * of_third);
+    delete ("kept");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(containers_of_a_lost_host_begin_elsewhere_when_a_person_says_so),
+        cmocka_unit_test(what_only_its_disk_has_waits_for_the_node),
+    };
+
+    return cmocka_run_group_tests(tests, open_stage, close_stage);
+}
