@@ -6,6 +6,7 @@
 #define DAEMON_REPORT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define DAEMON_REPORT_TEXT 200 /* bytes of a text, with its end */
 
@@ -13,18 +14,29 @@ enum daemon_report_kind {
     DAEMON_REPORT_READY = 1, /* it serves */
     DAEMON_REPORT_TURN,      /* its loop turns */
     DAEMON_REPORT_STOPPING,  /* it ends in order */
-    DAEMON_REPORT_STATUS     /* a line for people */
+    DAEMON_REPORT_STATUS,    /* a line for people */
+    DAEMON_REPORT_LIFE       /* which node it is, and in which life */
+};
+
+/* What the warden is to know of a life of the daemon, to tell its death. */
+struct daemon_report_life {
+    uint32_t node, boot;
+    uint64_t session;
+    char leader[160]; /* HOST:PORT of the node that leads; "": it is this one */
 };
 
 struct daemon_report {
     enum daemon_report_kind kind;
     char text[DAEMON_REPORT_TEXT]; /* STATUS: printable; else "" */
+    struct daemon_report_life life;
 };
 
 int daemon_report_open(int ends[2]);
 
 /* `text` NULL: none. A text that is too long is cut. */
 void daemon_report_send(int end, enum daemon_report_kind kind, const char *text);
+
+void daemon_report_send_life(int end, const struct daemon_report_life *life);
 
 /* Takes one. 1; 0: there is none now; -EPIPE: there will be none any more. A message that is none
  * of these is passed over. */

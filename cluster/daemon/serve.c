@@ -163,6 +163,21 @@ static int open_node(struct serving *serving)
     return rapahub_node_open(serving->host, &options, &serving->node);
 }
 
+/* The warden can tell others of the death of this life from here on. */
+static void tell_life(const struct serving *serving)
+{
+    struct daemon_report_life report = {.node = 0};
+    struct rapahub_node_life life;
+
+    rapahub_node_life(serving->node, &life);
+    report.node = life.node;
+    report.boot = life.boot;
+    report.session = life.session;
+    if (life.leader)
+        snprintf(report.leader, sizeof report.leader, "%s", life.leader);
+    daemon_report_send_life(serving->options->ties.report, &report);
+}
+
 static int open_all(struct serving *serving)
 {
     int r = take_ties(&serving->options->ties);
@@ -175,6 +190,8 @@ static int open_all(struct serving *serving)
         r = open_control(serving);
     if (r == 0)
         r = open_node(serving);
+    if (r == 0)
+        tell_life(serving);
     return r;
 }
 

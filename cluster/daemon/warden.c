@@ -15,6 +15,7 @@
 #include <rapahub/log.h>
 
 #include "cluster/daemon/children.h"
+#include "cluster/daemon/death_notice.h"
 #include "cluster/daemon/folders.h"
 #include "cluster/daemon/process.h"
 #include "cluster/daemon/report.h"
@@ -37,6 +38,7 @@ struct warden {
     const struct daemon_options *options;
     struct daemon_notify notify;
     struct daemon_restarts restarts;
+    struct daemon_death_notice death;
     int lock, self, signals; /* self: the pidfd of this process */
     /* the daemon; -1: there is none */
     pid_t pid;
@@ -169,6 +171,9 @@ static void take_report(struct warden *warden, const struct daemon_report *repor
     case DAEMON_REPORT_STATUS:
         daemon_notify_send(&warden->notify, "STATUS=%s", report->text);
         break;
+    case DAEMON_REPORT_LIFE:
+        warden->death.life = report->life;
+        break;
     }
 }
 
@@ -206,6 +211,17 @@ static void beat(struct warden *warden, uint64_t now_ns)
 
 /* ---- ends ---- */
 
+/* A daemon that has ended in order has said so itself. */
+static void tell_others(struct warden *warden)
+{
+    const struct daemon_restarts *restarts = &warden->restarts;
+
+    if (restarts->ends && restarts->status == 0)
+        return;
+    daemon_death_notice_begin(&warden->death, warden->options->settings.data,
+                              restarts->ends || restarts->alarm);
+}
+
 /* Each death may leave orphans to this process, so children are killed until none is left.
  */
 static void clear(struct warden *warden, uint64_t now_ns)
@@ -214,6 +230,7 @@ static void clear(struct warden *warden, uint64_t now_ns)
 
     if (!daemon_children_reap(0)) {
         (void)daemon_restarts_on_cleared(&warden->restarts);
+        tell_others(warden);
         return;
     }
     if (now_ns - warden->told_ns < SLOW)
@@ -248,6 +265,8 @@ static uint64_t wait_of(const struct warden *warden, uint64_t now_ns)
 {
     uint64_t wait = SLICE, beat = beat_of(warden);
 
+    if (daemon_death_notice_holds(&warden->death, now_ns))
+        return AGAIN;
     if (warden->restarts.state == DAEMON_RESTARTS_CLEARING)
         wait = AGAIN;
     if (warden->restarts.state == DAEMON_RESTARTS_WAITING)
@@ -261,12 +280,14 @@ static void turn(struct warden *warden)
 {
     struct pollfd fds[] = {{.fd = warden->signals, .events = POLLIN},
                            {.fd = warden->pidfd, .events = POLLIN},
-                           {.fd = warden->report, .events = POLLIN}};
+                           {.fd = warden->report, .events = POLLIN},
+                           {.fd = warden->death.pidfd, .events = POLLIN}};
     uint64_t now_ns = hub_clock_now();
 
-    (void)poll(fds, 3, hub_clock_left_ms(now_ns + wait_of(warden, now_ns), 10000));
+    (void)poll(fds, 4, hub_clock_left_ms(now_ns + wait_of(warden, now_ns), 10000));
     take_signals(warden);
     take_reports(warden);
+    daemon_death_notice_look(&warden->death);
     if (warden->pidfd >= 0 && hub_proof_of_death(warden->pidfd))
         take_death(warden);
     now_ns = hub_clock_now();
@@ -280,7 +301,13 @@ static void turn(struct warden *warden)
 static int run(struct warden *warden)
 {
     for (;;) {
-        switch (daemon_restarts_next(&warden->restarts, hub_clock_now())) {
+        uint64_t now_ns = hub_clock_now();
+
+        if (daemon_death_notice_holds(&warden->death, now_ns)) {
+            turn(warden);
+            continue;
+        }
+        switch (daemon_restarts_next(&warden->restarts, now_ns)) {
         case DAEMON_RESTARTS_END:
             return warden->restarts.status;
         case DAEMON_RESTARTS_START:
@@ -329,6 +356,7 @@ static int open_warden(struct warden *warden)
 
 static void close_warden(struct warden *warden)
 {
+    daemon_death_notice_end(&warden->death);
     forget_daemon(warden);
     daemon_notify_close(&warden->notify);
     hub_fd_release(&warden->self);
@@ -350,6 +378,7 @@ int daemon_warden_run(const struct daemon_options *options, const struct daemon_
 
     if (daemon_notify_open(given, getpid(), &warden.notify) < 0)
         rapahub_log(RAPAHUB_LOG_WARN, TOPIC, "%s", rapahub_last_error()->text);
+    daemon_death_notice_init(&warden.death);
     daemon_restarts_init(&warden.restarts, &how, hub_clock_now());
     r = open_warden(&warden);
     if (r == 0) {

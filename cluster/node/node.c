@@ -358,6 +358,14 @@ int rapahub_node_open(struct rapahub_host *host, const struct rapahub_node_optio
     return 0;
 }
 
+void rapahub_node_life(const struct rapahub_node *node, struct rapahub_node_life *out)
+{
+    *out = (struct rapahub_node_life){.node = node->boot.folder.node,
+                                      .boot = node->boot.folder.boot,
+                                      .session = node->boot.session,
+                                      .leader = leader_of(node)};
+}
+
 /* ---- its turns ---- */
 
 int rapahub_node_fd(const struct rapahub_node *node)

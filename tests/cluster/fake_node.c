@@ -210,6 +210,12 @@ int rapahub_node_open(struct rapahub_host *host, const struct rapahub_node_optio
     return r;
 }
 
+void rapahub_node_life(const struct rapahub_node *node, struct rapahub_node_life *out)
+{
+    (void)node;
+    *out = (struct rapahub_node_life){.node = 1, .boot = 1, .session = 1};
+}
+
 int rapahub_node_fd(const struct rapahub_node *node)
 {
     return node->event;

@@ -209,6 +209,36 @@ static void containers_of_a_lost_host_begin_elsewhere_when_a_person_says_so(void
     delete ("free");
 }
 
+/* r[verify cluster.death.sent] r[verify cluster.death.certificate] r[verify cluster.session.back] */
+static void containers_of_a_dead_daemon_begin_elsewhere_at_once(void **state)
+{
+    uint64_t begun_ns, before_ns, span_ns;
+    unsigned of_third;
+
+    (void)state;
+    apply("moves", "    durability: none\n    on_daemon_death: recover\n");
+    apply("stays", "    durability: none\n");
+    of_third = count_owned("moves", "\"owner\":3");
+    begun_ns = hub_clock_now();
+    assert_int_equal(add_to_all("moves"), CONTAINERS);
+    before_ns = hub_clock_now() - begun_ns; /* longer, on a machine that is slow */
+    begun_ns = hub_clock_now();
+    joined_kill(node(3));
+    assert_int_equal(add_to_all("moves"), 2 * CONTAINERS - of_third);
+    span_ns = hub_clock_now() - begun_ns;
+    print_message("daemon killed: all of %u answer after %.2f s\n", of_third,
+                  (double)span_ns / 1e9);
+    assert_int_equal(await_none_of_third("moves"), CONTAINERS);
+    join_await(node(3));
+    await_row(3, "\"state\":\"ACTIVE\"");
+    assert_int_equal(add_to_all("stays"), CONTAINERS);
+    assert_true(count_owned("stays", "\"owner\":3") > 0); /* its next life came in time */
+    assert_int_equal(add_to_all("moves"), 3 * CONTAINERS - of_third);
+    delete ("moves");
+    delete ("stays");
+    assert_true(span_ns < 2 * HUB_SECOND + 10 * before_ns);
+}
+
 /* r[verify cluster.recover.local] */
 static void what_only_its_disk_has_waits_for_the_node(void **state)
 {
@@ -240,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(containers_of_a_lost_host_begin_elsewhere_when_a_person_says_so),
+        cmocka_unit_test(containers_of_a_dead_daemon_begin_elsewhere_at_once),
         cmocka_unit_test(what_only_its_disk_has_waits_for_the_node),
     };
 

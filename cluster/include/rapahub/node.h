@@ -73,6 +73,14 @@ RAPAHUB_API_CHECKED int rapahub_node_open(struct rapahub_host *host,
                                           const struct rapahub_node_options *options,
                                           struct rapahub_node **out);
 
+/* A life of a node, for a parent process that tells the death of the program to the cluster. */
+struct rapahub_node_life {
+    uint32_t node, boot;
+    uint64_t session;
+    const char *leader; /* HOST:PORT of the node that leads, good until the close; NULL: this one */
+};
+RAPAHUB_API void rapahub_node_life(const struct rapahub_node *node, struct rapahub_node_life *out);
+
 /* A program polls the descriptor for input, then dispatches. That never waits. A failure: the disk
  * or the metastore has failed, and the node serves no more; the program is to end. */
 RAPAHUB_API int rapahub_node_fd(const struct rapahub_node *node);
