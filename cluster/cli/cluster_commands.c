@@ -140,11 +140,12 @@ const struct cli_command cluster_commands[] = {
      .text = "Lists them with their states, where they listen, and their sessions: the number of\n"
              "the session, and of its boot. A node without a session has ended in order. The\n"
              "link is the one from the node that is asked: UP, DOWN, or SELF. A node that is\n"
-             "FENCED is dead, and its containers begin elsewhere. An alarm says what to type.",
+             "FENCED is dead, and its containers begin elsewhere. The remedy of an alarm\n"
+             "says what to type.",
      .example = "rapahub get nodes",
      .schema = "rapahub.node.nodes/1",
-     .members = "nodes[{number, name, state, address, session, boot, link, verdict, since, "
-                "incarnation, alarm}]",
+     .members = "nodes[{number, name, state, alarm, address, session, boot, link, verdict, since, "
+                "incarnation, remedy}]",
      .options = node_options,
      .run = cluster_get_nodes},
     {.name = "get pools",

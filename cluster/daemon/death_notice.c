@@ -2,18 +2,16 @@
 #include "cluster/daemon/death_notice.h"
 
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/pidfd.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <rapahub/error.h>
 #include <rapahub/log.h>
 
 #include "cluster/daemon/process.h"
-#include "cluster/link/exchange/exchange.h"
+#include "cluster/link/ask/ask.h"
 #include "cluster/link/tls_context.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -24,6 +22,7 @@
 #define TELL_NS  (10 * HUB_SECOND)
 #define EACH_NS  (3 * HUB_SECOND) /* an attempt */
 #define PAUSE_NS (100 * HUB_MILLISECOND)
+#define END_MS   5000
 
 void daemon_death_notice_init(struct daemon_death_notice *notice)
 {
@@ -45,23 +44,25 @@ static int take(void *user, const struct cluster_peer_name *from, const struct c
                                 : 1;
 }
 
+static const struct cluster_ask_hooks hooks = {take};
+
 static int tell_once(const struct daemon_report_life *life, const char *folder, bool final,
                      uint64_t deadline_ns)
 {
     OWN(cluster_tls_context) struct cluster_tls_context *context = NULL;
-    struct cluster_exchange exchange = {.deadline_ns = deadline_ns,
-                                        .type = CLUSTER_FRAME_DEATH,
-                                        .body = {.death = {.node = life->node,
-                                                           .boot = life->boot,
-                                                           .session = life->session,
-                                                           .final = final}},
-                                        .take = take};
-    int r = cluster_host_port_parse(life->leader, &exchange.to);
+    struct cluster_ask ask = {.deadline_ns = deadline_ns,
+                              .type = CLUSTER_FRAME_DEATH,
+                              .body = {.death = {.node = life->node,
+                                                 .boot = life->boot,
+                                                 .session = life->session,
+                                                 .final = final}},
+                              .hooks = &hooks};
+    int r = cluster_host_port_parse(life->leader, &ask.to);
 
     if (r == 0)
         r = cluster_tls_open(folder, "node", &context);
-    exchange.context = context;
-    return r < 0 ? r : cluster_exchange_run(&exchange);
+    ask.context = context;
+    return r < 0 ? r : cluster_ask_run(&ask);
 }
 
 /* A node that has another session by now, or that is none, is told nothing more. */
@@ -91,37 +92,43 @@ static int tell(const struct daemon_report_life *life, const char *folder, bool 
     return r;
 }
 
+struct telling {
+    const struct daemon_report_life *life;
+    const char *data;
+    bool final;
+};
+
 /* It keeps nothing of the warden's, above all not the lock. */
-static void run_child(const struct daemon_death_notice *notice, const char *data, bool final)
+static int run_child(void *user)
 {
+    const struct telling *telling = user;
     char folder[PATH_MAX];
 
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     daemon_process_name("rapahub-notice");
     daemon_process_clean();
-    if (snprintf(folder, sizeof folder, "%s/tls", data) >= (int)sizeof folder)
-        _exit(1);
-    _exit(tell(&notice->life, folder, final) < 0 ? 1 : 0);
+    if (snprintf(folder, sizeof folder, "%s/tls", telling->data) >= (int)sizeof folder)
+        return RAPAHUB_EINVAL;
+    return tell(telling->life, folder, telling->final);
 }
 
 /* ---- the warden ---- */
 
 void daemon_death_notice_begin(struct daemon_death_notice *notice, const char *data, bool final)
 {
-    bool known = notice->life.node != 0 && notice->life.leader[0] != '\0';
+    const struct daemon_report_life life = notice->life;
+    struct telling telling = {&life, data, final};
+    pid_t pid;
 
     daemon_death_notice_end(notice);
-    if (known)
-        notice->pid = fork();
-    if (notice->pid == 0 && known)
-        run_child(notice, data, final);
     notice->life = (struct daemon_report_life){.node = 0};
-    if (!known || notice->pid < 0) {
-        notice->pid = 0;
+    if (life.node == 0 || life.leader[0] == '\0')
         return;
-    }
-    notice->pidfd = hub_proof_open(notice->pid);
     notice->until_ns = hub_clock_after(HOLD_NS);
+    if (daemon_process_copy(run_child, &telling, &pid, &notice->pidfd) == 0)
+        return;
+    rapahub_log(RAPAHUB_LOG_ERROR, TOPIC, "the node that leads is not told that rapahubd died: %s",
+                rapahub_last_error()->text);
+    notice->pidfd = -1;
 }
 
 bool daemon_death_notice_holds(const struct daemon_death_notice *notice, uint64_t now_ns)
@@ -129,23 +136,28 @@ bool daemon_death_notice_holds(const struct daemon_death_notice *notice, uint64_
     return notice->pidfd >= 0 && now_ns < notice->until_ns;
 }
 
-void daemon_death_notice_look(struct daemon_death_notice *notice)
+static void forget(struct daemon_death_notice *notice)
 {
-    if (notice->pidfd < 0 || !hub_proof_of_death(notice->pidfd))
-        return;
-    (void)waitpid(notice->pid, NULL, WNOHANG); /* unless it was reaped with the others */
+    struct hub_exit how;
+
+    (void)hub_proof_reap(notice->pidfd, &how); /* unless it was reaped with the others */
     hub_fd_release(&notice->pidfd);
     notice->pidfd = -1;
-    notice->pid = 0;
+}
+
+void daemon_death_notice_look(struct daemon_death_notice *notice)
+{
+    if (notice->pidfd >= 0 && hub_proof_of_death(notice->pidfd))
+        forget(notice);
 }
 
 void daemon_death_notice_end(struct daemon_death_notice *notice)
 {
-    if (notice->pidfd >= 0) {
-        (void)pidfd_send_signal(notice->pidfd, SIGKILL, NULL, 0);
-        (void)waitpid(notice->pid, NULL, 0);
-    }
-    hub_fd_release(&notice->pidfd);
-    notice->pidfd = -1;
-    notice->pid = 0;
+    struct pollfd death = {.fd = notice->pidfd, .events = POLLIN};
+
+    if (notice->pidfd < 0)
+        return;
+    (void)pidfd_send_signal(notice->pidfd, SIGKILL, NULL, 0);
+    (void)poll(&death, 1, END_MS);
+    forget(notice);
 }

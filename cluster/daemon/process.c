@@ -90,6 +90,16 @@ int daemon_process_start(char *const *arguments, const int fds[DAEMON_PROCESS_FD
     return watch(*pid, pidfd);
 }
 
+int daemon_process_copy(int (*run)(void *user), void *user, pid_t *pid, int *pidfd)
+{
+    *pid = fork();
+    if (*pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        _exit(run(user) < 0 ? 1 : 0);
+    }
+    return watch(*pid, pidfd);
+}
+
 /* Only system calls that are allowed after a fork. */
 static void run_command(const char *path, char *const *arguments, int output)
 {

@@ -25,6 +25,10 @@ int daemon_process_become(char *const *arguments);
 int daemon_process_start(char *const *arguments, const int fds[DAEMON_PROCESS_FDS], pid_t *pid,
                          int *pidfd);
 
+/* Makes a copy of this process, which runs the function, ends with status 0 or 1 as that returns,
+ * and is killed when this process ends. *pidfd is CLOEXEC. */
+int daemon_process_copy(int (*run)(void *user), void *user, pid_t *pid, int *pidfd);
+
 /* Starts the program `rapahub` that is beside this one. Both its outputs go to `output`; no signal
  * is blocked, and it has a process group of its own. *pidfd is CLOEXEC. RAPAHUB_ENOENT: it is not
  * there. Any process; threads other than the caller's are not in the new one. */

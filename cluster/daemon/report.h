@@ -18,7 +18,7 @@ enum daemon_report_kind {
     DAEMON_REPORT_LIFE       /* which node it is, and in which life */
 };
 
-/* What the warden is to know of a life of the daemon, to tell its death. */
+/* A life of the daemon, as its warden is to know it, to tell its death. */
 struct daemon_report_life {
     uint32_t node, boot;
     uint64_t session;

@@ -52,11 +52,7 @@ struct rapahub_node {
 
 static int check(const struct rapahub_node_options *options)
 {
-    uint64_t all = 0;
-
-    for (size_t i = 0; i < sizeof options->reserved / sizeof *options->reserved; i++)
-        all |= options->reserved[i];
-    if (all != 0)
+    if ((options->reserved[0] | options->reserved[1] | options->reserved[2]) != 0)
         return rapahub_fail(RAPAHUB_EINVAL, "", "`reserved` of the options of a node is set");
     if (!options->data)
         return rapahub_fail(RAPAHUB_EINVAL, "", "a node needs a data folder");
@@ -229,10 +225,10 @@ static int find_socket(const struct rapahub_node *node, const struct rapahub_nod
         status = host_folders_for_socket(options->group != NULL, folder);
     if (status < 0)
         return status;
-    if ((size_t)snprintf(to, PATH_MAX, "%s/%s" CLUSTER_ORDERS_SOCKET, folder, node->name) >=
-        PATH_MAX)
-        return rapahub_fail(RAPAHUB_EINVAL, "", "%s: the path of its socket is too long", folder);
-    return 0;
+    return (size_t)snprintf(to, PATH_MAX, "%s/%s" CLUSTER_ORDERS_SOCKET, folder, node->name) >=
+                   PATH_MAX
+               ? rapahub_fail(RAPAHUB_EINVAL, "", "%s: the path of its socket is too long", folder)
+               : 0;
 }
 
 /* "GROUP" or "GROUP:ROLE"; without a role its members are viewers. */
@@ -360,10 +356,10 @@ int rapahub_node_open(struct rapahub_host *host, const struct rapahub_node_optio
 
 void rapahub_node_life(const struct rapahub_node *node, struct rapahub_node_life *out)
 {
-    *out = (struct rapahub_node_life){.node = node->boot.folder.node,
-                                      .boot = node->boot.folder.boot,
-                                      .session = node->boot.session,
-                                      .leader = leader_of(node)};
+    const struct cluster_data_folder *folder = &node->boot.folder;
+
+    *out =
+        (struct rapahub_node_life){folder->node, folder->boot, node->boot.session, leader_of(node)};
 }
 
 /* ---- its turns ---- */

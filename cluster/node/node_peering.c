@@ -65,7 +65,15 @@ static int take_death(struct cluster_runner *runner, uint32_t from,
                                         .change = death->final ? CLUSTER_DEATH_FINAL
                                                                : CLUSTER_DEATH_RESTARTING};
 
-    return cluster_runner_hooks.tell(runner, &event);
+    int status = runner->hooks ? runner->hooks->tell(runner, &event)
+                               : rapahub_fail(RAPAHUB_EAGAIN, "cluster.death.session",
+                                              "this node is just starting");
+
+    if (status == 0)
+        rapahub_log(RAPAHUB_LOG_WARN, "node",
+                    "node %u: its daemon is dead, as its warden has proven: what it had recovers%s",
+                    from, death->final ? "" : ", unless it is back soon");
+    return status;
 }
 
 static int on_step(void *user, uint32_t from, const struct cluster_frame *header,
@@ -152,10 +160,16 @@ static void hold(struct cluster_runner *runner, struct cluster_map_nodes_node *r
 
     if (dead == row->held_dead)
         return;
-    if (cluster_event_queue_add(runner->events, &event) == 0)
-        row->held_dead = dead;
-    else
+    if (cluster_event_queue_add(runner->events, &event) < 0) {
         rapahub_clear_error(); /* it is told with the next change */
+        return;
+    }
+    row->held_dead = dead;
+    if (dead && row->session != 0)
+        rapahub_log(RAPAHUB_LOG_ERROR, "node",
+                    "ALARM: EPROOF: node %u is silent, and nothing proves that it is dead: what it "
+                    "has stays; if its machine is off, type `rapahub node dead %u --yes`",
+                    row->node, row->node);
 }
 
 void cluster_node_peering_hold(struct cluster_runner *runner)

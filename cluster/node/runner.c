@@ -423,6 +423,7 @@ int cluster_runner_begin(struct cluster_runner *runner, uint64_t timeout_ns)
         status = cluster_event_queue_add(runner->events, &tick);
     if (status < 0)
         return status;
+    runner->hooks = &cluster_runner_hooks;
     cluster_map_nodes_init(&runner->nodes, runner->events);
     cluster_map_reading_init(&runner->reading, runner->boot->store, runner->events, &runner->nodes,
                              runner->lead == 0);

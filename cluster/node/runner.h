@@ -56,6 +56,8 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     uint64_t peers_ns; /* the links to other nodes want a step then, or by their descriptor */
     uint64_t timer_ns; /* when the core wants a step; HUB_NEVER: at no time */
     uint64_t until_ns; /* another time at which a turn is wanted; 0: none */
+    const struct cluster_container_rows_hooks *hooks; /* by which the core is told at once; NULL: it
+                                                         has not begun */
     bool started;
     bool fenced; /* the metastore has another session of this node, or none */
     bool busy;   /* events are being told */

@@ -209,7 +209,8 @@ static void containers_of_a_lost_host_begin_elsewhere_when_a_person_says_so(void
     delete ("free");
 }
 
-/* r[verify cluster.death.sent] r[verify cluster.death.certificate] r[verify cluster.session.back] */
+/* r[verify cluster.death.sent] r[verify cluster.death.certificate] r[verify cluster.session.back]
+ */
 static void containers_of_a_dead_daemon_begin_elsewhere_at_once(void **state)
 {
     uint64_t begun_ns, before_ns, span_ns;
@@ -266,12 +267,63 @@ static void what_only_its_disk_has_waits_for_the_node(void **state)
     delete ("kept");
 }
 
+/* Its host stands still for so long that a person takes it for dead, and goes on then.
+ * r[verify cluster.session.back] r[verify cluster.nodes.gone] */
+static void a_node_that_was_taken_for_dead_begins_anew(void **state)
+{
+    uint32_t boot = joined_boot_of(node(3));
+    pid_t daemon = node_process_daemon(node(3));
+    unsigned of_third;
+
+    (void)state;
+    apply("paused", "    durability: none\n");
+    of_third = count_owned("paused", "\"owner\":3");
+    assert_int_equal(add_to_all("paused"), CONTAINERS);
+    assert_int_equal(kill(node(3)->warden, SIGSTOP), 0);
+    assert_int_equal(kill(daemon, SIGSTOP), 0);
+    await_row(3, "\"verdict\":\"dead\"");
+    say_dead(false);
+    assert_int_equal(add_to_all("paused"), 2 * CONTAINERS - of_third);
+    assert_int_equal(kill(daemon, SIGCONT), 0);
+    assert_int_equal(kill(node(3)->warden, SIGCONT), 0);
+    await_row(3, "\"state\":\"ACTIVE\"");
+    join_await(node(3));
+    await_all_alive();
+    assert_true(joined_boot_of(node(3)) > boot);
+    assert_int_equal(count_owned("paused", "\"owner\":2"), CONTAINERS);
+    assert_int_equal(add_to_all("paused"), 3 * CONTAINERS - of_third);
+    assert_true(joined_add(node(3), "paused#0.add") > 2);
+    delete ("paused");
+}
+
+/* r[verify cluster.recover.resume] */
+static void the_node_that_leads_dies_in_the_middle_of_it(void **state)
+{
+    unsigned of_third;
+
+    (void)state;
+    apply("goes", "    durability: none\n");
+    of_third = count_owned("goes", "\"owner\":3");
+    assert_int_equal(add_to_all("goes"), CONTAINERS);
+    lose_host();
+    await_row(3, "\"verdict\":\"dead\"");
+    say_dead(false);
+    joined_kill(node(1));
+    assert_int_equal(add_to_all("goes"), 2 * CONTAINERS - of_third);
+    join_await(node(1));
+    assert_int_equal(await_none_of_third("goes"), CONTAINERS);
+    come_back();
+    delete ("goes");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(containers_of_a_lost_host_begin_elsewhere_when_a_person_says_so),
         cmocka_unit_test(containers_of_a_dead_daemon_begin_elsewhere_at_once),
         cmocka_unit_test(what_only_its_disk_has_waits_for_the_node),
+        cmocka_unit_test(a_node_that_was_taken_for_dead_begins_anew),
+        cmocka_unit_test(the_node_that_leads_dies_in_the_middle_of_it),
     };
 
     return cmocka_run_group_tests(tests, open_stage, close_stage);

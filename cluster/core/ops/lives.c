@@ -196,8 +196,8 @@ static uint64_t lineage_of(const struct cluster_address *address, uint8_t durabi
                : cluster_ids_lineage(cluster_ids_epoch(token), cluster_ids_life(token));
 }
 
-/* Says whether a container begins with what is kept of its state on the disk of this node. One that
- * another node has had, and that recovers here, has nothing on this disk but what is older.
+/* Says whether a container begins with what is kept of its state on the disk of this node. A
+ * container that another node has had, and that recovers here, has nothing here but what is older.
  * r[impl cluster.recover.copy] */
 static bool loads_copy(const struct cluster_entry *entry, uint8_t durability)
 {

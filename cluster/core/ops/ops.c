@@ -269,7 +269,7 @@ static void give_up(struct cluster_ops *ops, uint32_t place, int32_t status, con
         cluster_operations_remove(ops->operations, place);
 }
 
-/* What a warden has proven stays so; a person may say it again. */
+/* A proof of a warden stays; a person may say it again. */
 static void give_up_word(struct cluster_ops *ops, uint32_t place, int32_t status, const char *text)
 {
     const struct cluster_recovery *recovery = cluster_recoveries_at(ops->context.recoveries, place);

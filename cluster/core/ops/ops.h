@@ -37,11 +37,11 @@ int cluster_ops_take_operation(struct cluster_ops *ops, uint64_t number, uint64_
                                const struct cluster_record_operation *record);
 int cluster_ops_take_next_pool(struct cluster_ops *ops, uint64_t next, uint64_t revision);
 
-/* What the metastore has of a node. */
+/* A node, as the metastore has it. */
 struct cluster_ops_node {
     uint32_t node;
     uint64_t session;                         /* 0: it has none */
-    uint64_t revision;                        /* of the last put of its record */
+    uint64_t revision;                        /* its record's last put */
     const struct cluster_record_node *record; /* NULL: it is no node any more */
 };
 

@@ -6,7 +6,7 @@
 #include "cluster/base/ids.h"
 #include "cluster/core/ops/restart.h"
 
-/* ---- what is lost ---- */
+/* ---- lost entries ---- */
 
 static bool recovers(const struct cluster_entry *entry)
 {
@@ -48,7 +48,7 @@ static bool has_ended(const struct cluster_context *context, uint32_t node)
     return row && row->revision != 0 && row->session == 0;
 }
 
-/* r[impl cluster.recover.ended] */
+/* r[impl cluster.recover.ended] r[impl cluster.recover.again] */
 bool cluster_recover_is_lost(struct cluster_recover *recover, const struct cluster_address *address)
 {
     struct cluster_context *context = recover->context;
@@ -96,8 +96,8 @@ static uint64_t due_ns(const struct cluster_context *context,
     }
 }
 
-/* Says whether something of a container may be on the disk of its node, and nowhere else. One that
- * has not begun there has nothing. */
+/* Says whether something of a container may be on the disk of its node, and nowhere else. Before
+ * it has begun there it has nothing. */
 static bool has_left_something(const struct cluster_entry *entry,
                                const struct cluster_pools_pool *pool)
 {
@@ -109,7 +109,7 @@ static bool has_left_something(const struct cluster_entry *entry,
 
 /* ---- where ---- */
 
-/* The containers that are placed anew count for the part of each node. */
+/* The containers that get a node anew count for the part of each. */
 static uint32_t find_node(struct cluster_recover *recover, const struct cluster_pools_pool *pool,
                           uint32_t container)
 {
@@ -242,7 +242,7 @@ void cluster_recover_end(struct cluster_recover *recover)
         look_at(recover, recovery);
 }
 
-/* ---- what is told ---- */
+/* ---- deaths ---- */
 
 static int no_room(void)
 {

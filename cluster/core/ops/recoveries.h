@@ -24,13 +24,13 @@ struct cluster_recovery {
     uint64_t since_ns;                /* this node that leads knows of it since then; 0: not yet */
     uint32_t node;
     uint32_t place;
-    struct cluster_operation_recovery is;     /* as it is to be */
-    struct cluster_operation_recovery sent;   /* as the transaction under way has it */
-    struct cluster_operation_recovery stored; /* as its record has it */
+    struct cluster_operation_recovery is;     /* the record is to say this */
+    struct cluster_operation_recovery sent;   /* the transaction under way says this */
+    struct cluster_operation_recovery stored; /* the record says this */
     /* Counted by recover.h, each time that all entries are looked at. */
     uint32_t left;    /* entries that are lost, and have no other owner yet */
-    uint32_t waiting; /* of these: for what is on the disk of the node alone */
-    uint32_t without; /* of these: for a node that may have them */
+    uint32_t waiting; /* some of these: only the disk of the node has their states */
+    uint32_t without; /* some of these: no other node may have them */
 };
 
 struct cluster_recoveries;
@@ -63,7 +63,7 @@ int cluster_recoveries_put(struct cluster_recoveries *recoveries, const struct c
 
 void cluster_recoveries_remove(struct cluster_recoveries *recoveries, uint32_t place);
 
-/* What a transaction is about to write of a row: its record, with views of `arguments`. */
+/* Returns the record that a transaction is about to write of a row, with views of `arguments`. */
 #define CLUSTER_RECOVERIES_ARGUMENTS 16 /* bytes */
 struct cluster_record_operation cluster_recoveries_record(
     struct cluster_recovery *recovery, uint8_t arguments[CLUSTER_RECOVERIES_ARGUMENTS]);

@@ -6,7 +6,7 @@
 
 #include <rapahub/error.h>
 
-#include "cluster/link/exchange/exchange.h"
+#include "cluster/link/ask/ask.h"
 #include "cluster/link/tls_context.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
@@ -47,19 +47,21 @@ static int take(void *user, const struct cluster_peer_name *from, const struct c
                               "the node answers for another cluster than that of its certificate");
 }
 
+static const struct cluster_ask_hooks hooks = {take};
+
 /* r[impl cluster.join.pinned] */
 int cluster_join_request_run(const struct cluster_join_request *request,
                              struct cluster_join_answer *out)
 {
     OWN(cluster_tls_context) struct cluster_tls_context *context = NULL;
-    struct cluster_exchange exchange = {.to = request->to,
-                                        .deadline_ns = hub_clock_after(request->wait_ns),
-                                        .type = CLUSTER_FRAME_JOIN,
-                                        .body = {.join = request->join},
-                                        .take = take,
-                                        .user = out};
+    struct cluster_ask ask = {.to = request->to,
+                              .deadline_ns = hub_clock_after(request->wait_ns),
+                              .type = CLUSTER_FRAME_JOIN,
+                              .body = {.join = request->join},
+                              .hooks = &hooks,
+                              .user = out};
     int r = cluster_tls_open_pinned(request->ca_digest, &context);
 
-    exchange.context = context;
-    return r < 0 ? r : cluster_exchange_run(&exchange);
+    ask.context = context;
+    return r < 0 ? r : cluster_ask_run(&ask);
 }

@@ -19,7 +19,7 @@ struct cluster_map_nodes_node {
     uint32_t node;
     uint64_t record_revision, session_revision; /* the last change; 0: none was told */
     uint64_t session;                           /* 0: it has none */
-    bool held_dead;                             /* as the core was told last, see HELD */
+    bool held_dead;                             /* the core was told so last, see HELD */
     uint8_t *record;                            /* NULL: it has none */
     size_t size;
 };

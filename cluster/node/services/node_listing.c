@@ -139,18 +139,23 @@ static void add_verdict(const struct cluster_detector *detector, uint32_t node,
     cluster_document_text(object, "incarnation", rapahub_string_of(incarnation));
 }
 
-static void add_alarm(const struct cluster_lists *lists, const struct row *row,
-                      struct json_t *object)
+/* Its name is among the first columns, its text is the last one. */
+static void add_alarm(struct json_t *object, const struct cluster_alarms_alarm *alarm)
 {
-    char text[CLUSTER_ALARMS_SIZE];
+    if (alarm->name)
+        cluster_document_text(object, "alarm", rapahub_string_of(alarm->name));
+}
 
-    if (cluster_alarms_of_node(lists, row->number, row->session, text))
-        cluster_document_text(object, "alarm", rapahub_string_of(text));
+static void add_remedy(struct json_t *object, const struct cluster_alarms_alarm *alarm)
+{
+    if (alarm->name)
+        cluster_document_text(object, "remedy", rapahub_string_of(alarm->text));
 }
 
 static char *make_document(const struct listing *listing)
 {
     struct cluster_document document;
+    struct cluster_alarms_alarm alarm;
     struct json_t *list;
 
     cluster_document_begin(&document, "rapahub.node.nodes/1");
@@ -162,6 +167,9 @@ static char *make_document(const struct listing *listing)
         cluster_document_count(item, "number", row->number);
         cluster_document_text(item, "name", rapahub_string_of(row->name));
         cluster_document_text(item, "state", rapahub_string_of(states[row->state]));
+        cluster_alarms_of_node(&listing->question->asking->lists, row->number, row->session,
+                               &alarm);
+        add_alarm(item, &alarm);
         cluster_document_text(item, "address", rapahub_string_of(row->addresses));
         cluster_document_number(item, "session", row->session);
         cluster_document_count(item, "boot", row->boot);
@@ -169,7 +177,7 @@ static char *make_document(const struct listing *listing)
             item, "link",
             rapahub_string_of(link_to(&listing->question->asking->lists, row->number)));
         add_verdict(listing->question->asking->lists.detector, row->number, item);
-        add_alarm(&listing->question->asking->lists, row, item);
+        add_remedy(item, &alarm);
     }
     return cluster_document_end(&document);
 }

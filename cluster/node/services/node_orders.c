@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include <rapahub/error.h>
+#include <rapahub/log.h>
 
 #define RULE "cluster.recover.word"
 
 /* A node whose verdict is `alive` has answered a probe, of this node or of one that was asked to
- * help. One that is not watched has no verdict, and is looked for by its link.
+ * help. Without a verdict it is not watched, and is looked for by its link.
  * r[impl cluster.recover.word] */
 static int check_silent(const struct cluster_lists *lists, uint32_t node)
 {
@@ -39,5 +40,9 @@ int cluster_node_orders_dead(struct cluster_asking *asking, const struct cluster
     const struct cluster_event event = {.kind = CLUSTER_EVENT_ORDER, .order = &order};
     int status = node == asking->lists.node ? 0 : check_silent(&asking->lists, node);
 
-    return status < 0 ? status : cluster_event_queue_add(asking->events, &event);
+    if (status < 0)
+        return status;
+    rapahub_log(RAPAHUB_LOG_WARN, "node", "a person says that node %u is dead%s", node,
+                discard ? ", and gives up what only its disk has" : "");
+    return cluster_event_queue_add(asking->events, &event);
 }

@@ -1,152 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/core/ops/recover.h"
-#include "tests/unit/cluster-core/ops_stage.h"
-
-#define POOL       UINT64_C(0x0000010000000000)
-#define DEAD       2 /* the node that dies */
-#define OTHER      3
-#define SESSION    50 /* its session */
-#define CONTAINERS 100
-
-static struct ops_stage stage;
-static const struct cluster_limits limits = {.pools = 8,
-                                             .entries = 200,
-                                             .containers = 200,
-                                             .calls = 8,
-                                             .payloads = 8,
-                                             .effects = 600,
-                                             .peers = 4};
-
-static const struct cluster_entry lost = {.state = CLUSTER_ENTRY_ACTIVE,
-                                          .owner = DEAD,
-                                          .session = SESSION,
-                                          .epoch = 4,
-                                          .lineage =
-                                              (UINT64_C(2) << 16) | 1}; /* life 1 of epoch 2 */
-
-/* ---- the stage ---- */
-
-/* Brings entries of the dead node into the map. */
-static void put_entries(uint32_t count, const struct cluster_entry *entry)
-{
-    stage.catch_up.state = CLUSTER_CATCH_UP_READING;
-    stage.catch_up.target = 60;
-    for (uint32_t c = 0; c < count; c++)
-        assert_int_equal(cluster_catch_up_entry(&stage.catch_up, POOL, c, 60, entry), 0);
-    cluster_catch_up_read_end(&stage.catch_up);
-}
-
-static void put_pool(uint32_t containers, uint8_t durability, uint8_t on_daemon_death)
-{
-    bool copied = durability >= CLUSTER_DURABILITY_CHECKPOINT;
-    struct ops_stage_pool kv = {.name = "kv", .containers = containers, .durability = durability};
-    struct cluster_orders_order order = ops_stage_spec(&stage, &kv);
-    struct cluster_record_pool record;
-    struct cluster_pool_spec spec;
-    uint8_t bytes[512];
-    struct hub_writer writer;
-
-    assert_int_equal(cluster_pool_spec_read(order.spec, &spec), 0);
-    spec.on_daemon_death = on_daemon_death;
-    spec.copies = spec.min_copies = copied;
-    hub_writer_init(&writer, bytes, sizeof bytes);
-    assert_int_equal(cluster_pool_spec_put(&writer, &spec), 0);
-    record = (struct cluster_record_pool){.state = CLUSTER_POOL_ACTIVE,
-                                          .containers = containers,
-                                          .slots_count = cluster_pool_new_slots(containers).count,
-                                          .digest = order.digest,
-                                          .spec = {bytes, writer.size},
-                                          .manifest = order.manifest};
-    assert_int_equal(cluster_pools_put(stage.context.pools, POOL, 40, &record), 0);
-}
-
-/* Nodes 1, which leads, 2, which owns all containers, and, if it is there, 3. */
-static void open_pool(uint32_t containers, uint8_t durability, uint8_t on_daemon_death)
-{
-    ops_stage_open(&stage, &limits);
-    put_pool(containers, durability, on_daemon_death);
-    put_entries(containers, &lost);
-    ops_stage_node(&stage, DEAD, SESSION, CLUSTER_NODE_ACTIVE);
-    ops_stage_node(&stage, OTHER, 70, CLUSTER_NODE_ACTIVE);
-    ops_stage_start(&stage, STAGE_SESSION);
-    assert_null(stage.txn);
-}
-
-static int tell_death(uint64_t session, bool final)
-{
-    int status = cluster_ops_take_death(stage.ops, DEAD, session, final);
-
-    ops_stage_step(&stage);
-    return status;
-}
-
-static int say_dead(uint32_t node, bool discard)
-{
-    const struct cluster_orders_order order = {
-        .kind = CLUSTER_ORDER_DEAD, .number = ++stage.orders, .node = node, .discard = discard};
-
-    return ops_stage_order(&stage, &order);
-}
-
-static bool deletes(enum cluster_keys_kind kind)
-{
-    const struct cluster_write *write = ops_stage_write(&stage, kind, 0);
-
-    return write && write->kind == CLUSTER_DELETE;
-}
-
-/* Says whether the transaction that is under way compares this key with this last put. */
-static bool compares(enum cluster_keys_kind kind, uint32_t node, uint64_t rev)
-{
-    struct cluster_key key;
-
-    for (uint32_t i = 0; stage.txn && i < stage.txn->txn->compares_count; i++) {
-        const struct cluster_compare *compare = &stage.txn->txn->compares[i];
-
-        assert_int_equal(cluster_keys_parse(compare->key, &key), 0);
-        if (key.kind == kind && key.node == node &&
-            (rev == 0 ? compare->kind == CLUSTER_ABSENT : compare->rev == rev))
-            return true;
-    }
-    return false;
-}
-
-/* The transaction under way fences the dead node; its effect comes to be known. */
-static void is_fenced(void)
-{
-    assert_true(deletes(CLUSTER_KEY_SESSION));
-    assert_true(compares(CLUSTER_KEY_SESSION, DEAD, SESSION));
-    assert_true(compares(CLUSTER_KEY_NODE, DEAD, STAGE_NODE_RECORD));
-    assert_int_equal(ops_stage_record(&stage, CLUSTER_KEY_NODE, 0).node.state, CLUSTER_NODE_FENCED);
-    assert_int_equal(ops_stage_record(&stage, CLUSTER_KEY_RECOVERY, 0).operation.kind,
-                     CLUSTER_OPERATION_RECOVER);
-    ops_stage_commit(&stage);
-    ops_stage_node(&stage, DEAD, 0, CLUSTER_NODE_FENCED);
-}
-
-static uint32_t count_owned(uint32_t node)
-{
-    const struct cluster_address *address;
-    uint32_t place = 0, count = 0;
-
-    while ((address = cluster_address_map_after(stage.context.map, &place)))
-        count += address->entry.owner == node;
-    return count;
-}
-
-static struct cluster_entry entry_of(uint32_t container)
-{
-    const struct cluster_address *address =
-        cluster_address_map_find(stage.context.map, POOL, container);
-
-    assert_non_null(address);
-    return address->entry;
-}
-
-static const struct cluster_recovery *recovery(void)
-{
-    return cluster_recoveries_find(cluster_ops_recoveries(stage.ops), DEAD);
-}
+#include "tests/unit/cluster-core/recover_stage.h"
 
 /* ---- proofs ---- */
 
@@ -287,6 +140,50 @@ static void a_death_that_comes_too_late_is_forgotten(void **state)
     ops_stage_close(&stage);
 }
 
+/* r[verify cluster.recover.proof] */
+static void a_better_proof_takes_the_place_of_a_worse_one(void **state)
+{
+    (void)state;
+    open_pool(1, CLUSTER_DURABILITY_NONE, CLUSTER_DAEMON_RESTART);
+    assert_int_equal(tell_death(SESSION, false), 0);
+    is_fenced();
+    assert_null(stage.txn); /* the next life may come in time */
+    assert_int_equal(tell_death(SESSION, true), 0);
+    ops_stage_commit(&stage); /* the entry */
+    assert_int_equal(entry_of(0).state, CLUSTER_ENTRY_RECOVERING);
+    ops_stage_close(&stage);
+    open_pool(1, CLUSTER_DURABILITY_ACKED, CLUSTER_DAEMON_RESTART);
+    assert_int_equal(tell_death(SESSION, true), 0);
+    is_fenced();
+    assert_int_equal(tell_death(SESSION, false), 0);
+    assert_null(stage.txn); /* no worse one does */
+    assert_int_equal(recovery()->is.proof, CLUSTER_PROOF_FINAL);
+    assert_int_equal(say_dead(DEAD, false), 0);
+    assert_non_null(ops_stage_write(&stage, CLUSTER_KEY_RECOVERY, 0));
+    (void)ops_stage_effect(&stage, CLUSTER_EFFECT_ORDERED, 0);
+    ops_stage_commit(&stage);
+    assert_int_equal(recovery()->stored.proof, CLUSTER_PROOF_WORD);
+    (void)ops_stage_effect(&stage, CLUSTER_EFFECT_ORDERED, 1);
+    ops_stage_close(&stage);
+}
+
+/* The session after is over before the record of the one before was written. */
+static void a_later_session_takes_the_place_of_an_earlier_one(void **state)
+{
+    (void)state;
+    open_pool(1, CLUSTER_DURABILITY_ACKED, CLUSTER_DAEMON_RESTART);
+    assert_int_equal(tell_death(SESSION, true), 0);
+    ops_stage_node(&stage, DEAD, SESSION + 30, CLUSTER_NODE_ACTIVE);
+    assert_int_equal(tell_death(SESSION + 30, true), 0);
+    ops_stage_commit(&stage); /* the record of the first */
+    assert_int_equal(recovery()->session, SESSION + 30);
+    assert_true(compares(CLUSTER_KEY_SESSION, DEAD, SESSION + 30));
+    ops_stage_commit(&stage); /* takes its place */
+    assert_int_equal(recovery()->before, 0);
+    assert_true(cluster_recoveries_is_stored(recovery()));
+    ops_stage_close(&stage);
+}
+
 /* ---- what was kept ---- */
 
 /* r[verify cluster.recover.local] r[verify cluster.recover.copy] */
@@ -367,124 +264,6 @@ static void an_order_that_cannot_be_written_is_given_up(void **state)
     ops_stage_close(&stage);
 }
 
-/* ---- where to ---- */
-
-/* Brings what recovers to where it is active. */
-static void let_begin(void)
-{
-    const struct cluster_lives *lives = cluster_ops_lives(stage.ops);
-    uint32_t place = 0;
-    struct cluster_life *life;
-
-    while ((life = cluster_lives_after(lives, &place)))
-        for (uint32_t i = 0; i < stage.out.count; i++)
-            if (stage.out.effects[i].kind == CLUSTER_EFFECT_BEGIN &&
-                stage.out.effects[i].container == life->container) {
-                const struct cluster_lives_answer answer = {.id = stage.out.effects[i].id};
-
-                assert_int_equal(cluster_ops_begun(stage.ops, &answer), 0);
-            }
-}
-
-/* r[verify cluster.recover.bounds] */
-static void so_many_recover_at_once_on_each_node(void **state)
-{
-    (void)state;
-    open_pool(CONTAINERS, CLUSTER_DURABILITY_NONE, CLUSTER_DAEMON_RECOVER);
-    assert_int_equal(tell_death(SESSION, true), 0);
-    is_fenced();
-    assert_true(compares(CLUSTER_KEY_SESSION, OTHER, 70));
-    ops_stage_commit(&stage);
-    assert_int_equal(count_owned(STAGE_NODE), CLUSTER_RECOVER_NODE_MAX);
-    assert_int_equal(count_owned(OTHER), CLUSTER_RECOVER_NODE_MAX);
-    assert_null(stage.txn);
-    let_begin();
-    ops_stage_step(&stage);
-    ops_stage_commit(&stage); /* those of node 1 are active, and so many more begin */
-    assert_true(count_owned(STAGE_NODE) == CLUSTER_RECOVER_NODE_MAX);
-    ops_stage_commit(&stage);
-    assert_int_equal(count_owned(STAGE_NODE), 2 * CLUSTER_RECOVER_NODE_MAX);
-    assert_int_equal(count_owned(OTHER), CLUSTER_RECOVER_NODE_MAX);
-    ops_stage_close(&stage);
-}
-
-/* r[verify cluster.recover.plan] */
-static void a_node_that_is_held_for_dead_or_drains_gets_none(void **state)
-{
-    (void)state;
-    open_pool(4, CLUSTER_DURABILITY_NONE, CLUSTER_DAEMON_RECOVER);
-    cluster_ops_hold_dead(stage.ops, OTHER, true);
-    assert_int_equal(tell_death(SESSION, true), 0);
-    is_fenced();
-    ops_stage_commit(&stage);
-    assert_int_equal(count_owned(STAGE_NODE), 4);
-    ops_stage_close(&stage);
-    open_pool(4, CLUSTER_DURABILITY_NONE, CLUSTER_DAEMON_RECOVER);
-    ops_stage_node(&stage, OTHER, 70, CLUSTER_NODE_DRAINING);
-    assert_int_equal(tell_death(SESSION, true), 0);
-    is_fenced();
-    ops_stage_commit(&stage);
-    assert_int_equal(count_owned(OTHER), 0);
-    ops_stage_close(&stage);
-}
-
-/* r[verify cluster.recover.again] */
-static void a_second_death_takes_another_epoch(void **state)
-{
-    struct cluster_entry entry;
-
-    (void)state;
-    open_pool(1, CLUSTER_DURABILITY_ACKED, CLUSTER_DAEMON_RECOVER);
-    assert_int_equal(say_dead(DEAD, true), 0);
-    entry = (struct cluster_entry){.state = CLUSTER_ENTRY_RECOVERING,
-                                   .owner = OTHER,
-                                   .session = 70,
-                                   .epoch = 5,
-                                   .lineage = cluster_ids_lineage(5, 0),
-                                   .op = SESSION};
-    ops_stage_commit(&stage);
-    put_entries(1, &entry); /* it recovers on node 3 */
-    cluster_ops_changed(stage.ops);
-    ops_stage_node(&stage, DEAD, 0, CLUSTER_NODE_FENCED);
-    if (stage.txn)
-        ops_stage_commit(&stage);
-    assert_int_equal(cluster_ops_take_death(stage.ops, OTHER, 70, true), 0);
-    ops_stage_step(&stage);
-    ops_stage_commit(&stage);
-    ops_stage_node(&stage, OTHER, 0, CLUSTER_NODE_FENCED);
-    entry = ops_stage_record(&stage, CLUSTER_KEY_ENTRY, 0).entry;
-    assert_int_equal(entry.state, CLUSTER_ENTRY_RECOVERING);
-    assert_int_equal(entry.epoch, 6);
-    assert_int_equal(entry.owner, STAGE_NODE);
-    ops_stage_close(&stage);
-}
-
-/* ---- the next life of the node that leads ---- */
-
-/* r[verify cluster.recover.resume] */
-static void a_recovery_goes_on_from_its_record(void **state)
-{
-    const struct cluster_key key = {
-        .kind = CLUSTER_KEY_RECOVERY, .node = DEAD, .revision = SESSION};
-    struct cluster_recovery row = {
-        .node = DEAD, .session = SESSION, .is = {CLUSTER_PROOF_WORD, true}};
-    uint8_t arguments[CLUSTER_RECOVERIES_ARGUMENTS];
-    struct cluster_record_operation record = cluster_recoveries_record(&row, arguments);
-
-    (void)state;
-    ops_stage_open(&stage, &limits);
-    put_pool(1, CLUSTER_DURABILITY_CHECKPOINT, CLUSTER_DAEMON_RESTART);
-    put_entries(1, &lost);
-    ops_stage_node(&stage, DEAD, 0, CLUSTER_NODE_FENCED);
-    record.kind = CLUSTER_OPERATION_CREATE;
-    assert_int_equal(cluster_ops_take_recovery(stage.ops, &key, 61, &record), RAPAHUB_EFORMAT);
-    record.kind = CLUSTER_OPERATION_RECOVER;
-    assert_int_equal(cluster_ops_take_recovery(stage.ops, &key, 61, &record), 0);
-    ops_stage_start(&stage, STAGE_SESSION);
-    assert_int_equal(ops_stage_record(&stage, CLUSTER_KEY_ENTRY, 0).entry.owner, STAGE_NODE);
-    ops_stage_close(&stage);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -494,14 +273,12 @@ int main(void)
         cmocka_unit_test(a_pool_waits_as_its_proof_says),
         cmocka_unit_test(a_node_that_ended_in_order_is_not_fenced),
         cmocka_unit_test(a_death_that_comes_too_late_is_forgotten),
+        cmocka_unit_test(a_better_proof_takes_the_place_of_a_worse_one),
+        cmocka_unit_test(a_later_session_takes_the_place_of_an_earlier_one),
         cmocka_unit_test(what_only_its_disk_has_waits_until_it_is_given_up),
         cmocka_unit_test(a_node_that_is_back_has_its_containers_again),
         cmocka_unit_test(an_order_ends_when_it_is_durable),
         cmocka_unit_test(an_order_that_cannot_be_written_is_given_up),
-        cmocka_unit_test(so_many_recover_at_once_on_each_node),
-        cmocka_unit_test(a_node_that_is_held_for_dead_or_drains_gets_none),
-        cmocka_unit_test(a_second_death_takes_another_epoch),
-        cmocka_unit_test(a_recovery_goes_on_from_its_record),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

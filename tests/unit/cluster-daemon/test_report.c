@@ -41,6 +41,31 @@ static void what_is_sent_is_taken_in_order(void **state)
     assert_int_equal(daemon_report_take(ends[0], &report), -EPIPE);
 }
 
+static void a_life_is_taken_as_it_was_sent(void **state)
+{
+    struct daemon_report_life life = {.node = 3, .boot = 2, .session = 9, .leader = "[::1]:9413"};
+    char bytes[1 + sizeof life];
+    struct daemon_report report;
+
+    (void)state;
+    daemon_report_send_life(ends[1], &life);
+    assert_int_equal(daemon_report_take(ends[0], &report), 1);
+    assert_int_equal(report.kind, DAEMON_REPORT_LIFE);
+    assert_int_equal(report.life.node, 3);
+    assert_int_equal(report.life.boot, 2);
+    assert_int_equal(report.life.session, 9);
+    assert_string_equal(report.life.leader, "[::1]:9413");
+    memset(life.leader, '\n', sizeof life.leader); /* without an end */
+    memcpy(bytes + 1, &life, sizeof life);
+    bytes[0] = DAEMON_REPORT_LIFE;
+    assert_int_equal(send(ends[1], bytes, sizeof bytes - 1, 0), sizeof bytes - 1);
+    assert_int_equal(daemon_report_take(ends[0], &report), 0);
+    assert_int_equal(send(ends[1], bytes, sizeof bytes, 0), sizeof bytes);
+    assert_int_equal(daemon_report_take(ends[0], &report), 1);
+    assert_int_equal(strlen(report.life.leader), sizeof life.leader - 1);
+    assert_null(strchr(report.life.leader, '\n'));
+}
+
 static void what_is_none_is_passed_over(void **state)
 {
     const char *const texts[] = {"\x05", "\x7f", "\xff", "\x01with a text", "\x02x"};
@@ -83,6 +108,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_sent_is_taken_in_order, open_ends, close_ends),
+        cmocka_unit_test_setup_teardown(a_life_is_taken_as_it_was_sent, open_ends, close_ends),
         cmocka_unit_test_setup_teardown(what_is_none_is_passed_over, open_ends, close_ends),
         cmocka_unit_test_setup_teardown(nobody_waits_for_a_warden_that_takes_nothing, open_ends,
                                         close_ends)};

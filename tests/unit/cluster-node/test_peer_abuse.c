@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A node with a certificate of the cluster that does as it likes: what it breaks ends its own link,
  * and is counted. */
+#include "cluster/node/peers/peer_mesh.h"
 #include "hub/base/random.h"
 #include "tests/unit/cluster-node/peers_stage.h"
 
@@ -75,8 +76,6 @@ static void who_is_not_what_it_says_is_told_so(void **state)
     expect_untouched(stage);
 }
 
-/* ---- frames ---- */
-
 static void greet(struct peers_stage *stage, struct peers_side *side)
 {
     const struct cluster_body hello = peers_hello(stage, 2, 1);
@@ -85,6 +84,115 @@ static void greet(struct peers_stage *stage, struct peers_side *side)
     peers_side_put(side, CLUSTER_FRAME_HELLO, &hello);
     PEERS_SIDE_UNTIL(stage, side, side->type == CLUSTER_FRAME_HELLO_OK);
 }
+
+/* ---- DEATH ---- */
+
+static const struct cluster_record_node fenced = {.state = CLUSTER_NODE_FENCED};
+static unsigned deaths;
+
+static int on_death(void *user, uint32_t from, const struct cluster_frame *header,
+                    struct rapahub_bytes bytes)
+{
+    struct cluster_body body;
+
+    (void)user;
+    assert_int_equal(from, 2);
+    assert_int_equal(header->type, CLUSTER_FRAME_DEATH);
+    assert_int_equal(cluster_body_read(header->type, bytes, &body), 0);
+    deaths++;
+    return body.death.session == SESSION(2)
+               ? 0
+               : rapahub_fail(RAPAHUB_ESTALE, "cluster.death.session", "a session of before");
+}
+
+static void on_link(void *user, uint32_t node)
+{
+    (void)user;
+    (void)node;
+}
+
+static void on_link_up(void *user, uint32_t node, uint64_t session, uint32_t boot)
+{
+    (void)session;
+    (void)boot;
+    on_link(user, node);
+}
+
+static const struct cluster_peer_links_hooks death_hooks = {on_link_up, on_link, on_death};
+
+/* Sends a DEATH by the certificate of node 2, and returns the code of the answer. */
+static int32_t send_death(struct peers_stage *stage, uint32_t node, uint64_t session)
+{
+    const struct cluster_body body = {.death = {.node = node, .boot = 1, .session = session}};
+    struct peers_side side;
+    int32_t code;
+
+    peers_side_open(stage, &side, 2);
+    peers_side_put(&side, CLUSTER_FRAME_DEATH, &body);
+    PEERS_SIDE_UNTIL(stage, &side, side.failure != 0);
+    assert_int_equal(side.type, CLUSTER_FRAME_CLOSE);
+    code = side.code;
+    peers_side_close(&side);
+    return code;
+}
+
+/* r[verify cluster.death.certificate] r[verify cluster.death.session] */
+static void only_its_own_certificate_says_that_a_node_is_dead(void **state)
+{
+    struct peers_stage *stage = *state;
+    struct cluster_peer_links *links = stage->nodes[0].links;
+    uint64_t refused;
+
+    deaths = 0;
+    cluster_peer_links_set_user(links, CLUSTER_PEER_STEPS, NULL, NULL);
+    assert_int_equal(send_death(stage, 2, SESSION(2)), RAPAHUB_EAGAIN); /* it is just starting */
+    cluster_peer_links_set_user(links, CLUSTER_PEER_STEPS, &death_hooks, NULL);
+    come(stage);
+    refused = cluster_peer_links_counts(links)->refused;
+    assert_int_equal(send_death(stage, 3, SESSION(3)), RAPAHUB_EACCES);
+    assert_int_equal(send_death(stage, 1, SESSION(1)), RAPAHUB_EACCES);
+    assert_int_equal(deaths, 0);
+    assert_int_equal(peers_broken(&stage->nodes[0], "cluster.death.certificate"), 3);
+    assert_int_equal(send_death(stage, 2, SESSION(2) - 1), RAPAHUB_ESTALE);
+    for (unsigned i = 0; i < 20; i++)
+        assert_int_equal(send_death(stage, 2, SESSION(2)), 0);
+    assert_int_equal(deaths, 21);
+    assert_int_equal(cluster_peer_links_counts(links)->refused, refused + 3);
+    assert_true(peers_is_up(&stage->nodes[0], CLUSTER_PEER_CALLS, 3));
+    cluster_peer_links_set_user(links, CLUSTER_PEER_STEPS, NULL, NULL);
+}
+
+/* r[verify cluster.session.back] */
+static void a_session_that_is_over_does_not_come_back(void **state)
+{
+    struct peers_stage *stage = *state;
+    struct cluster_peer_links *links = stage->nodes[0].links;
+    const struct cluster_record_node active = {.state = CLUSTER_NODE_ACTIVE};
+    struct cluster_body hello = peers_hello(stage, 2, 1);
+    struct peers_side side;
+
+    come(stage);
+    assert_int_equal(cluster_peer_mesh_take(links, 2, SESSION(2), &active), 0);
+    greet(stage, &side);
+    assert_int_equal(cluster_peer_mesh_take(links, 2, 0, &fenced), 0);
+    PEERS_SIDE_UNTIL(stage, &side, side.failure != 0);
+    assert_int_equal(side.code, RAPAHUB_EFENCED);
+    peers_side_close(&side);
+    peers_side_open(stage, &side, 2);
+    peers_side_put(&side, CLUSTER_FRAME_HELLO, &hello); /* the same session */
+    PEERS_SIDE_UNTIL(stage, &side, side.failure != 0);
+    assert_int_equal(side.code, RAPAHUB_EFENCED);
+    peers_side_close(&side);
+    hello.hello.origin = 0; /* it begins anew */
+    hello.hello.boot++;
+    peers_side_open(stage, &side, 2);
+    peers_side_put(&side, CLUSTER_FRAME_HELLO, &hello);
+    PEERS_SIDE_UNTIL(stage, &side, side.type == CLUSTER_FRAME_HELLO_OK);
+    peers_side_close(&side);
+    expect_untouched(stage);
+}
+
+/* ---- frames ---- */
 
 static void expect_end(struct peers_stage *stage, struct peers_side *side, const char *rule,
                        uint64_t before)
@@ -294,6 +402,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, peers_open, peers_close)
     const struct CMUnitTest tests[] = {
         TEST(who_is_not_what_it_says_is_told_so),
+        TEST(only_its_own_certificate_says_that_a_node_is_dead),
+        TEST(a_session_that_is_over_does_not_come_back),
         TEST(a_frame_at_the_wrong_time_ends_the_link),
         TEST(frames_that_no_node_sends_end_the_link),
         TEST(a_call_without_a_session_ends_the_link),

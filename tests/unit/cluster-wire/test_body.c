@@ -83,6 +83,7 @@ static const struct cluster_body
     renew = {.renew = {TEXT("a request")}},
     renewed = {.renewed = {.certificate = TEXT("a certificate")}},
     unrenewed = {.renewed = {.status = RAPAHUB_EACCES, .text = TEXT("it has left")}},
+    death = {.death = {.node = 3, .boot = 2, .session = 40, .final = true}},
     push_pull = {.push_pull = {.answer = true, .updates = {.of = updates, .count = 2}}},
     probe = {.link_probe = {true, 77}},
     key = {.datagram_key = {9, TEXT("0123456789abcdef0123456789abcdef")}},
@@ -107,6 +108,7 @@ static const struct {
     {CLUSTER_FRAME_RENEW, &renew},         {CLUSTER_FRAME_RENEWED, &renewed},
     {CLUSTER_FRAME_RENEWED, &unrenewed},   {CLUSTER_FRAME_LINK_PROBE, &probe},
     {CLUSTER_FRAME_DATAGRAM_KEY, &key},
+    {CLUSTER_FRAME_DEATH, &death},
 };
 #define BODIES (sizeof bodies / sizeof *bodies)
 
@@ -122,6 +124,20 @@ static void a_segment_that_can_be_none_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(put(CLUSTER_FRAME_SHARED, &wrong[i]), RAPAHUB_EINVAL);
+}
+
+/* r[verify cluster.death.certificate] */
+static void a_death_of_no_life_is_refused(void **state)
+{
+    static const struct cluster_body wrong[] = {
+        {.death = {.node = 0, .boot = 2, .session = 40}},
+        {.death = {.node = 3, .boot = 0, .session = 40}},
+        {.death = {.node = 3, .boot = 2, .session = 0}},
+        {.death = {.node = 3, .boot = 2, .session = UINT64_MAX}}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(put(CLUSTER_FRAME_DEATH, &wrong[i]), RAPAHUB_EINVAL);
 }
 
 /* r[verify cluster.wire.strict] */
@@ -403,6 +419,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_segment_that_can_be_none_is_refused),
+        cmocka_unit_test(a_death_of_no_life_is_refused),
         cmocka_unit_test(a_body_of_each_type_is_read_and_written_again_the_same),
         cmocka_unit_test(a_call_keeps_all_that_it_says),
         cmocka_unit_test(a_body_that_is_cut_or_longer_is_refused),

@@ -60,12 +60,38 @@ static void arguments_of_no_pool_are_refused(void **state)
     assert_int_equal(cluster_operation_put(&writer, &arguments), RAPAHUB_EINVAL);
 }
 
+/* r[verify cluster.operation.states] */
+static void a_recovery_is_read_as_it_was_written(void **state)
+{
+    struct cluster_operation_recovery recovery = {CLUSTER_PROOF_WORD, true}, read;
+    struct hub_writer writer;
+    uint8_t bytes[8];
+
+    (void)state;
+    hub_writer_init(&writer, bytes, sizeof bytes);
+    assert_int_equal(cluster_operation_put_recovery(&writer, &recovery), 0);
+    assert_int_equal(
+        cluster_operation_read_recovery((struct rapahub_bytes){bytes, writer.size - 1}, &read),
+        RAPAHUB_EFORMAT);
+    assert_int_equal(
+        cluster_operation_read_recovery((struct rapahub_bytes){bytes, writer.size}, &read), 0);
+    assert_int_equal(read.proof, CLUSTER_PROOF_WORD);
+    assert_true(read.discard);
+    bytes[0] = CLUSTER_PROOFS;
+    assert_int_equal(
+        cluster_operation_read_recovery((struct rapahub_bytes){bytes, writer.size}, &read),
+        RAPAHUB_EFORMAT);
+    recovery.proof = 0;
+    assert_int_equal(cluster_operation_put_recovery(&writer, &recovery), RAPAHUB_EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_operation_ends_once),
         cmocka_unit_test(arguments_are_read_as_they_were_written),
         cmocka_unit_test(arguments_of_no_pool_are_refused),
+        cmocka_unit_test(a_recovery_is_read_as_it_was_written),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

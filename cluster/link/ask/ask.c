@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/link/exchange/exchange.h"
+#include "cluster/link/ask/ask.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 #define WAIT_MS 1000
 
 struct trying {
-    const struct cluster_exchange *exchange;
+    const struct cluster_ask *ask;
     const struct cluster_tls *tls;
     bool asked, answered;
 };
@@ -47,17 +47,17 @@ static int wait_for_name(const struct cluster_name_lookup *lookup, uint64_t dead
     return r == 0 ? rapahub_fail(RAPAHUB_ETIMEDOUT, "", "the name was not found in time") : r;
 }
 
-static int look_up(const struct cluster_exchange *exchange, struct cluster_name_lookup_found *out)
+static int look_up(const struct cluster_ask *ask, struct cluster_name_lookup_found *out)
 {
     OWN(cluster_name_lookup) struct cluster_name_lookup *lookup = NULL;
     int r;
 
     out->count = 1;
-    if (cluster_host_port_in_numbers(&exchange->to, &out->addresses[0]))
+    if (cluster_host_port_in_numbers(&ask->to, &out->addresses[0]))
         return 0;
-    r = cluster_name_lookup_start(&exchange->to, &lookup);
+    r = cluster_name_lookup_start(&ask->to, &lookup);
     if (r == 0)
-        r = wait_for_name(lookup, exchange->deadline_ns, out);
+        r = wait_for_name(lookup, ask->deadline_ns, out);
     return r < 0 ? r : 0;
 }
 
@@ -66,8 +66,8 @@ static int look_up(const struct cluster_exchange *exchange, struct cluster_name_
 static int on_frame(void *user, const struct cluster_frame *frame, const struct cluster_body *body)
 {
     struct trying *trying = user;
-    const struct cluster_exchange *exchange = trying->exchange;
-    int r = exchange->take(exchange->user, cluster_tls_peer(trying->tls), frame, body);
+    const struct cluster_ask *ask = trying->ask;
+    int r = ask->hooks->take(ask->user, cluster_tls_peer(trying->tls), frame, body);
 
     trying->answered |= r > 0;
     return r < 0 ? r : 0;
@@ -105,11 +105,11 @@ static int shake_hands(struct cluster_tls *tls, int fd, uint64_t deadline_ns)
     return r < 0 ? r : 0;
 }
 
-static int ask(struct trying *trying, struct cluster_connection *connection)
+static int put_and_wait(struct trying *trying, struct cluster_connection *connection)
 {
-    const struct cluster_exchange *exchange = trying->exchange;
-    const struct cluster_frame frame = {.type = exchange->type};
-    int r = cluster_connection_put(connection, &frame, &exchange->body);
+    const struct cluster_ask *ask = trying->ask;
+    const struct cluster_frame frame = {.type = ask->type};
+    int r = cluster_connection_put(connection, &frame, &ask->body);
 
     trying->asked = true;
     if (r == 0)
@@ -117,7 +117,7 @@ static int ask(struct trying *trying, struct cluster_connection *connection)
     while (r == 0 && !trying->answered) {
         if (cluster_connection_due(connection) > hub_clock_now())
             r = wait_for(cluster_connection_fd(connection), cluster_connection_events(connection),
-                         exchange->deadline_ns);
+                         ask->deadline_ns);
         if (r == 0)
             r = cluster_connection_dispatch(connection, hub_clock_now());
     }
@@ -125,7 +125,7 @@ static int ask(struct trying *trying, struct cluster_connection *connection)
 }
 
 /* The socket and the session are the connection's. */
-static int exchange_frames(struct trying *trying, int fd, struct cluster_tls *tls)
+static int go_through(struct trying *trying, int fd, struct cluster_tls *tls)
 {
     OWN(hub_closer) struct hub_closer *closer = NULL;
     struct cluster_connection *connection = NULL;
@@ -143,41 +143,41 @@ static int exchange_frames(struct trying *trying, int fd, struct cluster_tls *tl
     r = cluster_connection_create(fd, &options, &hooks, trying, &connection);
     if (r < 0)
         return r;
-    r = ask(trying, connection);
+    r = put_and_wait(trying, connection);
     cluster_connection_release(&connection);
     return r;
 }
 
 static int try_address(struct trying *trying, const struct cluster_host_port_address *address)
 {
-    const struct cluster_exchange *exchange = trying->exchange;
+    const struct cluster_ask *ask = trying->ask;
     const struct cluster_tls_options options = {.side = CLUSTER_TLS_CLIENT,
-                                                .deadline_ns = exchange->deadline_ns};
+                                                .deadline_ns = ask->deadline_ns};
     struct cluster_tls *tls = NULL;
     int fd = -1, r = cluster_tcp_connect(address, &fd);
 
     if (r == 0)
-        r = cluster_tls_create(exchange->context, fd, &options, &tls);
+        r = cluster_tls_create(ask->context, fd, &options, &tls);
     if (r == 0)
-        r = shake_hands(tls, fd, exchange->deadline_ns);
+        r = shake_hands(tls, fd, ask->deadline_ns);
     if (r == 0)
-        return exchange_frames(trying, fd, tls);
+        return go_through(trying, fd, tls);
     cluster_tls_release(&tls);
     if (fd >= 0)
         cluster_tcp_close(&fd);
     return r;
 }
 
-int cluster_exchange_run(const struct cluster_exchange *exchange)
+int cluster_ask_run(const struct cluster_ask *ask)
 {
-    struct trying trying = {.exchange = exchange};
+    struct trying trying = {.ask = ask};
     struct cluster_name_lookup_found found;
-    int r = look_up(exchange, &found);
+    int r = look_up(ask, &found);
 
     if (r < 0)
-        return blame(&exchange->to, r);
+        return blame(&ask->to, r);
     r = RAPAHUB_ENOENT;
     for (unsigned i = 0; i < found.count && r < 0 && !trying.asked; i++)
         r = try_address(&trying, &found.addresses[i]);
-    return r < 0 ? blame(&exchange->to, r) : 0;
+    return r < 0 ? blame(&ask->to, r) : 0;
 }
