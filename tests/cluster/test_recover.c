@@ -267,6 +267,81 @@ static void what_only_its_disk_has_waits_for_the_node(void **state)
     delete ("kept");
 }
 
+/* ---- calls that are open ---- */
+
+#define NOTES "/tmp/rapahub-recover-note" /* the method makes it, and waits to be killed */
+
+/* Returns a container of node 3. */
+static unsigned find_of_third(const char *pool)
+{
+    const char *const words[] = {"describe", "pool", pool, "--json", NULL};
+    struct process_result result;
+    const char *at, *owner;
+    unsigned container = CONTAINERS;
+
+    assert_int_equal(node_process_rapahub(node(1), words, &result), 0);
+    owner = strstr(result.out, "\"owner\":3");
+    assert_non_null(owner);
+    for (at = result.out; (at = strstr(at, "\"container\":")) && at < owner; at++)
+        container = (unsigned)strtoul(at + strlen("\"container\":"), NULL, 10);
+    process_result_fini(&result);
+    assert_true(container < CONTAINERS);
+    return container;
+}
+
+/* Kills the daemon of node 3 while a call runs there. Returns the exit status of its caller. */
+static int kill_within_call(const char *pool)
+{
+    char target[64];
+    const char *const argv[] = {
+        PROCESS_RAPAHUB, "call",   target,           "5", NOTES, "--timeout",
+        "30s",           "--node", node(2)->address, NULL};
+    const struct process_options options = {.argv = argv, .within_ns = 90 * HUB_SECOND};
+    struct process_result result;
+    struct process caller;
+    int status;
+
+    (void)unlink(NOTES);
+    snprintf(target, sizeof target, "%s#%u.note", pool, find_of_third(pool));
+    assert_int_equal(process_start(&options, &caller), 0);
+    for (unsigned i = 0; i < 6000 && access(NOTES, F_OK) != 0; i++)
+        pause_ms(5);
+    joined_kill(node(3));
+    assert_int_equal(process_finish(&caller, &result), 0);
+    status = result.status;
+    process_result_fini(&result);
+    assert_int_equal(unlink(NOTES), 0);
+    (void)unlink(NOTES ".ran");
+    join_await(node(3));
+    return status;
+}
+
+static void apply_chained(const char *name, const char *more)
+{
+    char text[512];
+
+    await_all_alive();
+    snprintf(text, sizeof text,
+             "pools:\n  - pool_name: %s\n    module: " TEST_PREFIX
+             "/tests/modules/chained.so\n    containers: %d\n    durability: none\n"
+             "    on_daemon_death: recover\n    placement: {nodes: [2, 3]}\n%s",
+             name, CONTAINERS, more);
+    node_process_apply(node(1), text);
+}
+
+/* r[verify cluster.call.lineage] r[verify cluster.recover.plan] */
+static void a_call_that_was_open_there_ends_as_its_pool_says(void **state)
+{
+    (void)state;
+    mesh_push(node(1), TEST_PREFIX "/tests/modules/chained.so");
+    apply_chained("once", "");
+    assert_int_equal(kill_within_call("once"), 9); /* RAPAHUB_EMAYBE */
+    delete ("once");
+    apply_chained("again", "    repeat: all\n");
+    assert_int_equal(kill_within_call("again"), 0);
+    delete ("again");
+}
+
 /* Its host stands still for so long that a person takes it for dead, and goes on then.
  * r[verify cluster.session.back] r[verify cluster.nodes.gone] */
 static void a_node_that_was_taken_for_dead_begins_anew(void **state)
@@ -321,6 +396,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(containers_of_a_lost_host_begin_elsewhere_when_a_person_says_so),
         cmocka_unit_test(containers_of_a_dead_daemon_begin_elsewhere_at_once),
+        cmocka_unit_test(a_call_that_was_open_there_ends_as_its_pool_says),
         cmocka_unit_test(what_only_its_disk_has_waits_for_the_node),
         cmocka_unit_test(a_node_that_was_taken_for_dead_begins_anew),
         cmocka_unit_test(the_node_that_leads_dies_in_the_middle_of_it),
