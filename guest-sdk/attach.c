@@ -38,6 +38,7 @@ int guest_attach_open(struct guest *guest, int argc, char **argv)
         on_hint,    on_goodbye, guest,      guest_serve_streams};
     int r = hub_ticket_parse_path(argc, argv, &guest->attach.ticket);
 
+    guest->attach.inbox = &guest->roles.arrivals.inbox;
     if (r == 0)
         r = hub_attach_open(&guest->attach, &events);
     if (r == 0)

@@ -178,6 +178,7 @@ int rapahub_guest_run(int argc, char **argv, const struct rapahub_chimod *chimod
         return RAPAHUB_GUEST_FAILED;
     guest->file = -1;
     guest->raw.method = &guest->raw;
+    guest_roles_init(&guest->roles);
     guest_current_set(guest);
     r = guest_fd_store_open(&guest->keep, argc, argv);
     if (r == 0 && !chimod)
@@ -192,6 +193,7 @@ int rapahub_guest_run(int argc, char **argv, const struct rapahub_chimod *chimod
     guest_attach_close(guest);
     guest_outward_fini(guest);
     guest_containers_fini(&guest->containers, NULL);
+    guest_roles_fini(&guest->roles);
     guest_load_close(&guest->module);
     hub_fd_release(&guest->file);
     guest_fd_store_close(&guest->keep);
@@ -264,4 +266,29 @@ bool rapahub_chimod_cancelled(void)
     /* No other thread receives now, so a Cancel is seen only by receiving it here. */
     (void)hub_link_sweep(guest->attach.connection.link, UINT32_MAX);
     return hub_request_is_cancelled(guest->frame->request) || guest_serve_deserted(guest);
+}
+
+/* Only the host says it: requests of others come by way of the host. r[impl hub.route.uid] */
+static struct rapahub_uid uid_of(const struct guest_frame *frame)
+{
+    struct rapahub_uid uid = {0, 0};
+
+    _Static_assert(sizeof uid == HUB_METADATA_UID, "its size");
+    if (frame->request && frame->request->metadata.uid)
+        memcpy(&uid, frame->request->metadata.uid, sizeof uid);
+    return uid;
+}
+
+/* r[impl cluster.token] */
+int rapahub_chimod_token(struct rapahub_token *out)
+{
+    const struct guest *guest = guest_current();
+    const struct guest_container *container = NULL;
+
+    if (guest && guest->frame)
+        container = guest->frame->container ? guest->frame->container : guest->containers.asked;
+    if (!container)
+        return rapahub_fail(RAPAHUB_ESTATE, "", "no callback and no method runs on this thread");
+    *out = (struct rapahub_token){.token = container->token, .uid = uid_of(guest->frame)};
+    return 0;
 }

@@ -10,6 +10,7 @@
 #include "guest-sdk/fd_store.h"
 #include "guest-sdk/load.h"
 #include "guest-sdk/response_batch.h"
+#include "guest-sdk/roles.h"
 #include "hub/connection/attach.h"
 #include "hub/connection/heartbeat.h"
 
@@ -49,6 +50,7 @@ struct guest {
     struct guest_module module;
     bool loaded; /* the module is loaded; before that it can serve nothing */
     struct guest_containers containers;
+    struct guest_roles roles;
     struct hub_a32 arrived; /* a request may be queued */
     struct hub_a32 goodbye; /* the host said goodbye */
     struct hub_a32 leave;   /* this guest was asked to leave, perhaps by a signal handler */

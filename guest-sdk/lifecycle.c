@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "guest-sdk/current.h"
 #include "hub/wire/align.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
@@ -110,6 +109,20 @@ static int begin(struct guest *guest, struct hub_reader *arguments, bool with_to
         r = guest_containers_begin(&guest->containers, guest->module.chimod, &guest->module.ops,
                                    &order);
     hub_align_fini(&aligned);
+    if (r != 0 && !hub_id_map_get(guest->containers.by_handle, order.begin.handle))
+        guest_roles_drop(&guest->roles, order.begin.handle);
+    return r;
+}
+
+static int change_roles(struct order *order)
+{
+    uint8_t what = 0;
+    int r = take_last(order, &rapahub_type_u8, &what);
+
+    if (r == 0 && what != HUB_ROLES_OPEN)
+        r = RAPAHUB_EARGUMENTS;
+    if (r == 0)
+        guest_roles_open(&order->guest->roles, order->container->handle);
     return r;
 }
 
@@ -131,6 +144,15 @@ static int check_idle(const struct guest_container *container)
                         container->id.container, container->id.pool.major);
 }
 
+static void end(struct order *order)
+{
+    struct guest *guest = order->guest;
+    uint64_t handle = order->container->handle;
+
+    guest_containers_end(&guest->containers, &guest->module.ops, order->container);
+    guest_roles_drop(&guest->roles, handle);
+}
+
 /* If load fails the container never becomes reachable. */
 static int load_state(struct order *order)
 {
@@ -149,7 +171,7 @@ static int load_state(struct order *order)
     if (r == 0)
         guest_containers_show(order->container);
     else
-        guest_containers_end(&guest->containers, &guest->module.ops, order->container);
+        end(order);
     return r;
 }
 
@@ -338,8 +360,7 @@ static int end_container(struct order *order)
     if (r == 0)
         r = check_idle(order->container);
     if (r == 0)
-        guest_containers_end(&order->guest->containers, &order->guest->module.ops,
-                             order->container);
+        end(order);
     return r;
 }
 
@@ -399,13 +420,15 @@ static int (*const orders[HUB_LIFECYCLE_COUNT])(struct order *order) = {
     [HUB_LIFECYCLE_SAVE_CHANGES] = save_changes,
     [HUB_LIFECYCLE_LOAD_CHANGES] = load_changes,
     [HUB_LIFECYCLE_ROUTE] = route_call,
+    [HUB_LIFECYCLE_ROLES] = change_roles,
 };
 
 bool guest_lifecycle_serves(enum hub_lifecycle_method method)
 {
     return method < HUB_LIFECYCLE_COUNT &&
            (orders[method] || method == HUB_LIFECYCLE_METHODS || method == HUB_LIFECYCLE_BEGIN ||
-            method == HUB_LIFECYCLE_BEGIN_TOKEN || method == HUB_LIFECYCLE_PING);
+            method == HUB_LIFECYCLE_BEGIN_TOKEN || method == HUB_LIFECYCLE_PING ||
+            method == HUB_LIFECYCLE_ROLE);
 }
 
 static const bool serves_meanwhile[HUB_LIFECYCLE_COUNT] = {
@@ -414,7 +437,8 @@ static const bool serves_meanwhile[HUB_LIFECYCLE_COUNT] = {
     [HUB_LIFECYCLE_LOAD] = true,         [HUB_LIFECYCLE_PLUG] = true,
     [HUB_LIFECYCLE_SAVE] = true,         [HUB_LIFECYCLE_READ] = true,
     [HUB_LIFECYCLE_SAVE_CHANGES] = true, [HUB_LIFECYCLE_LOAD_CHANGES] = true,
-    [HUB_LIFECYCLE_ROUTE] = true,
+    [HUB_LIFECYCLE_ROUTE] = true,        [HUB_LIFECYCLE_ROLE] = true,
+    [HUB_LIFECYCLE_ROLES] = true,
 };
 
 static bool is_of_one(enum hub_lifecycle_method method)
@@ -458,10 +482,14 @@ int guest_lifecycle_run(struct guest *guest, enum hub_lifecycle_method method,
         return begin(guest, arguments, method == HUB_LIFECYCLE_BEGIN_TOKEN);
     if (method == HUB_LIFECYCLE_PING)
         return answer_ping(guest, arguments, result);
+    if (method == HUB_LIFECYCLE_ROLE)
+        return guest_roles_build(guest, arguments);
     r = take(arguments, &rapahub_type_u64, &handle);
     if (r < 0)
         return r;
     order.container = handle ? guest_containers_find(&guest->containers, handle) : NULL;
+    if (!order.container && method == HUB_LIFECYCLE_FINI)
+        guest_roles_drop(&guest->roles, handle);
     if (!order.container)
         return rapahub_fail(RAPAHUB_ENOENT, "", "no container with handle %llu",
                             (unsigned long long)handle);
@@ -469,29 +497,4 @@ int guest_lifecycle_run(struct guest *guest, enum hub_lifecycle_method method,
     r = orders[method](&order);
     guest->containers.asked = outer;
     return r;
-}
-
-/* r[impl cluster.token] */
-/* Only the host says it: requests of others come by way of the host. r[impl hub.route.uid] */
-static struct rapahub_uid uid_of(const struct guest_frame *frame)
-{
-    struct rapahub_uid uid = {0, 0};
-
-    _Static_assert(sizeof uid == HUB_METADATA_UID, "its size");
-    if (frame->request && frame->request->metadata.uid)
-        memcpy(&uid, frame->request->metadata.uid, sizeof uid);
-    return uid;
-}
-
-int rapahub_chimod_token(struct rapahub_token *out)
-{
-    const struct guest *guest = guest_current();
-    const struct guest_container *container = NULL;
-
-    if (guest && guest->frame)
-        container = guest->frame->container ? guest->frame->container : guest->containers.asked;
-    if (!container)
-        return rapahub_fail(RAPAHUB_ESTATE, "", "no callback and no method runs on this thread");
-    *out = (struct rapahub_token){.token = container->token, .uid = uid_of(guest->frame)};
-    return 0;
 }

@@ -66,6 +66,7 @@ void host_forked_end(struct rapahub_host *host)
     close_lives(&HOST_PROCESS(host)->lives);
     close_lives(&HOST_PROCESS(host)->ended);
     close_guests(host);
+    host_regions_forget(&HOST_CALL(host)->regions);
     host_observer_forget_all(HOST_OBSERVE(host));
     close_own(host);
     host_options_fini(&HOST_PROCESS(host)->options);

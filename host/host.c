@@ -59,6 +59,7 @@ static void free_host(struct rapahub_host *host)
     host_modules_fini(&HOST_PROCESS(host)->modules);
     host_container_lifecycle_free_offers(HOST_CALL(host));
     host_containers_fini(&HOST_REGISTRY(host)->containers);
+    host_regions_fini(&HOST_CALL(host)->regions);
     host_events_fini(&HOST_OWNER(host)->events);
     host_asyncs_close(&HOST_CALL(host)->asyncs);
     host_caller_close(&HOST_REGISTRY(host)->callers);
@@ -95,6 +96,7 @@ static struct rapahub_host *new_host(void)
     HOST_OWNER(host)->loop.epoll = HOST_OWNER(host)->loop.timer = HOST_OWNER(host)->loop.bell = -1;
     host_threads_init(&HOST_OWNER(host)->threads);
     host_containers_init(&HOST_REGISTRY(host)->containers);
+    host_regions_init(&HOST_CALL(host)->regions);
     host_events_init(&HOST_OWNER(host)->events);
     host_futexes_init(&HOST_OWNER(host)->futexes);
     hub_thread_pool_init(&HOST_CALL(host)->waiters);

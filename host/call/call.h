@@ -10,6 +10,7 @@
 #include "host/call/loans.h"
 #include "host/call/routed.h"
 #include "host/process/process.h"
+#include "host/roles/regions.h"
 #include "hub/base/thread_pool.h"
 
 struct host_async;
@@ -37,6 +38,7 @@ struct host_call_hooks {
 
 struct host_call {
     struct host_process process;
+    struct host_regions regions;
     struct host_loans loans;   /* any thread */
     struct host_asyncs asyncs; /* any thread */
     struct host_router router;

@@ -4,7 +4,10 @@
 #include "host/call/call.h"
 #include "host/owner/changes.h"
 #include "host/process/guest.h"
+#include "host/roles/links.h"
+#include "host/roles/role_options.h"
 #include "hub/base/clock.h"
+#include "hub/base/own.h"
 
 /* A managed container of this guest that is down is begun again; it keeps its name and its params.
  * r[impl cluster.managed] */
@@ -18,6 +21,22 @@ static bool enter_again(struct host_container *container, const struct host_gues
     return true;
 }
 
+static int enter(struct host_call *host, const struct rapahub_container_options *options,
+                 const struct host_guest *guest, struct host_container **out)
+{
+    OWN(host_roles) struct host_roles *roles = NULL;
+    int r = host_role_options_take(&host->regions, guest, options, &roles);
+
+    if (r == 0)
+        r = host_containers_add(&HOST_REGISTRY(host)->containers, options, out);
+    if (r < 0)
+        return r;
+    (*out)->roles = TAKE(roles);
+    for (uint32_t i = 0; (*out)->roles && i < (*out)->roles->count; i++)
+        (*out)->roles->of[i].container = *out;
+    return 0;
+}
+
 int host_begin_enter(struct host_call *host, const struct rapahub_container_options *options,
                      const struct host_guest *guest, struct host_container **out)
 {
@@ -29,15 +48,14 @@ int host_begin_enter(struct host_call *host, const struct rapahub_container_opti
     if (before && before->state == HOST_CONTAINER_GONE)
         host_containers_remove(&HOST_REGISTRY(host)->containers, before);
     *out = before;
-    r = enter_again(before, guest, options)
-            ? 0
-            : host_containers_add(&HOST_REGISTRY(host)->containers, options, out);
+    r = enter_again(before, guest, options) ? 0 : enter(host, options, guest, out);
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
     return r;
 }
 
 static void leave(struct host_call *host, struct host_container *container)
 {
+    host_links_end(container);
     host_routes_write(&HOST_REGISTRY(host)->routes);
     host_containers_remove(&HOST_REGISTRY(host)->containers, container);
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
@@ -101,6 +119,15 @@ int host_begin_take_back(struct host_life *life, uint64_t handle)
     return host_request_send(life, &message);
 }
 
+int host_begin_open_roles(struct host_life *life, const struct host_container *container)
+{
+    const uint8_t what = HUB_ROLES_OPEN;
+    const void *const arguments[] = {&container->handle, &what, NULL};
+
+    return container->roles ? host_request_tell(life, HUB_LIFECYCLE_ROLES, arguments, HUB_NEVER)
+                            : 0;
+}
+
 int host_begin_show(struct host_call *host, struct host_life *life,
                     struct host_container *container)
 {
@@ -114,12 +141,36 @@ int host_begin_show(struct host_call *host, struct host_life *life,
         container->guest = guest;
         hub_list_append(&guest->containers, &container->of_guest);
     }
+    if (there && container->roles)
+        guest->linked = life->incarnation;
     if (there)
         host_containers_move(container, host_containers_open(container), "it has begun");
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
     host_routes_announce(&HOST_REGISTRY(host)->routes);
     host_changes_tell(HOST_OWNER(host)); /* a step may wait for it */
-    return there ? 0 : rapahub_fail(RAPAHUB_EDIED, "", "the guest ended meanwhile");
+    return there ? host_begin_open_roles(life, container)
+                 : rapahub_fail(RAPAHUB_EDIED, "", "the guest ended meanwhile");
+}
+
+bool host_begin_role(const struct host_life *life, const struct host_container *container,
+                     uint32_t index, struct host_begin_role *out)
+{
+    *out = (struct host_begin_role){.arguments = {&container->handle, &out->granted, NULL}};
+    if (!container->roles || index >= container->roles->count)
+        return false;
+    out->r = host_links_grant(life, &container->roles->of[index], &out->granted);
+    return true;
+}
+
+int host_begin_take_role(struct host_life *life, const struct host_container *container,
+                         uint32_t index, struct hub_answer *answer)
+{
+    const char *name = hub_lifecycle_table[HUB_LIFECYCLE_ROLE].name;
+    int r = host_request_decode(life, answer, name, &rapahub_type_void, NULL);
+
+    if (r == 0 && container->roles)
+        host_links_built(life, &container->roles->of[index]);
+    return r;
 }
 
 int host_begin_find(struct host_call *host, struct rapahub_guest_id id, struct host_life **out)

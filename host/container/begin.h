@@ -19,13 +19,35 @@ int host_begin_check(const struct rapahub_container_options *options, enum rapah
  */
 int host_begin_find(struct host_call *host, struct rapahub_guest_id id, struct host_life **out);
 
-/* Enters the container, STARTING. `guest` NULL: it is in no guest yet. A container of the same id
- * whose guest has ended for good is removed first, and a managed one that is down in this guest is
- * begun again. -EEXIST, RAPAHUB_EFULL, -ENOMEM. */
+/* Enters the container, STARTING, with its roles. `guest` NULL: it is of this process. A container
+ * of the same id whose guest has ended for good is removed first, and a managed one that is down in
+ * this guest is begun again, with the roles that it has. -EEXIST, RAPAHUB_EFULL, -ENOMEM; what
+ * host_role_options_take says. */
 int host_begin_enter(struct host_call *host, const struct rapahub_container_options *options,
                      const struct host_guest *guest, struct host_container **out);
 
-/* Makes it reachable for calls. RAPAHUB_EDIED: its guest died after its last answer. */
+/* The message ROLE for a role of a container, in the order of its options. */
+struct host_begin_role {
+    int r; /* a failure: the role cannot be had, and nothing was sent */
+    struct hub_granted granted;
+    const void *arguments[3];
+};
+
+/* Grants the role of this index to a life, and sends its region; `out` must stay where it is.
+ * False: the container has no more roles. */
+bool host_begin_role(const struct host_life *life, const struct host_container *container,
+                     uint32_t index, struct host_begin_role *out);
+
+/* The guest has answered that message: 0 if it has taken the role up, or its code. */
+int host_begin_take_role(struct host_life *life, const struct host_container *container,
+                         uint32_t index, struct hub_answer *answer);
+
+/* Tells the guest that its roles in this container are given messages and values from now on.
+ * -EAGAIN or -EBUSY: there is no space. r[impl supervise.role.ready] */
+int host_begin_open_roles(struct host_life *life, const struct host_container *container);
+
+/* Makes it reachable for calls, and its roles stand. RAPAHUB_EDIED: its guest died after its last
+ * answer. */
 int host_begin_show(struct host_call *host, struct host_life *life,
                     struct host_container *container);
 

@@ -80,6 +80,37 @@ static void on_begun(void *user, int code, struct hub_answer *answer)
     host_course_answered(&beginning->course, r);
 }
 
+/* ---- its roles ---- */
+
+/* A guest that has some of them, and cannot have this one, closes them. */
+static void on_built(void *user, int code, struct hub_answer *answer)
+{
+    struct host_beginning *beginning = user;
+    const struct host_asked *asked = &beginning->course.asked;
+    const char *name = hub_lifecycle_table[HUB_LIFECYCLE_ROLE].name;
+    int r = code < 0
+                ? host_life_explain(asked->life, code, name)
+                : host_begin_take_role(asked->life, asked->container, beginning->roles, answer);
+
+    beginning->granted = false;
+    beginning->roles += r == 0;
+    host_course_answered(&beginning->course, r);
+}
+
+/* Sends the next role; 0: there are no more. */
+static int ask_role(struct host_beginning *beginning)
+{
+    const struct host_asked *asked = &beginning->course.asked;
+
+    if (!beginning->granted &&
+        !host_begin_role(asked->life, asked->container, beginning->roles, &beginning->role))
+        return 0;
+    beginning->granted = true;
+    return beginning->role.r < 0
+               ? beginning->role.r
+               : send(beginning, HUB_LIFECYCLE_ROLE, beginning->role.arguments, on_built);
+}
+
 static int ask(struct host_beginning *beginning)
 {
     const struct host_container *container = beginning->course.asked.container;
@@ -87,8 +118,10 @@ static int ask(struct host_beginning *beginning)
     const void *const arguments[] = {&begin, &container->token, NULL};
     enum hub_lifecycle_method method =
         host_containers_describe(container, container->token, &begin);
-    int r;
+    int r = ask_role(beginning);
 
+    if (r != 0)
+        return r;
     begin.how = (uint8_t)beginning->how;
     begin.load_follows = beginning->pieces.piece != NULL;
     r = send(beginning, method, arguments, on_begun);
@@ -190,6 +223,20 @@ static bool ends_first(struct host_beginning *beginning)
     return true;
 }
 
+/* It did not come to its begin: the guest closes the roles that it has for it. */
+static void drop_roles(struct host_beginning *beginning)
+{
+    const struct host_asked *asked = &beginning->course.asked;
+
+    if (beginning->phase != HOST_BEGINNING_ASK || (beginning->roles == 0 && !beginning->granted) ||
+        hub_link_closed(asked->life->connection.link))
+        return;
+    beginning->roles = 0;
+    beginning->granted = false;
+    host_begin_unsure(asked->life);
+    (void)host_begin_take_back(asked->life, asked->container->handle);
+}
+
 static int end(struct host_course *course)
 {
     struct host_beginning *beginning = beginning_of(course);
@@ -198,6 +245,7 @@ static int end(struct host_course *course)
     host_question_drop(&beginning->question);
     host_state_in_drop(&beginning->in);
     if (course->verdict.code < 0) {
+        drop_roles(beginning);
         if (ends_first(beginning))
             return HOST_QUESTION_WAITS;
         host_begin_withdraw(asked->host, asked->container);

@@ -5,6 +5,7 @@
 #ifndef HOST_CONTAINER_BEGINNING_H
 #define HOST_CONTAINER_BEGINNING_H
 
+#include "host/container/begin.h"
 #include "host/container/course.h"
 #include "host/container/pieces.h"
 #include "host/container/state_in.h"
@@ -30,6 +31,9 @@ struct host_beginning {
     struct rapahub_pieces pieces; /* its state; without a callback: none */
 
     enum host_beginning_phase phase; /* the rest is set by the task */
+    uint32_t roles;                  /* so many of its roles the guest has */
+    bool granted;                    /* `role` is the next one, and its region was sent */
+    struct host_begin_role role;
     struct host_question question;
     struct host_pieces callee;
     struct host_state_in in;

@@ -14,6 +14,7 @@
 #include "host/owner/verdict.h"
 #include "host/owner/wait.h"
 #include "host/process/guest.h"
+#include "host/roles/links.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
@@ -67,6 +68,30 @@ static int ask_to_begin(struct host_call *host, struct host_life *life,
     return host_verdict_give(&verdict);
 }
 
+/* Builds its roles one after the other; after a failure the guest closes those that it has. */
+static int build_roles(struct host_call *host, struct host_life *life,
+                       const struct host_container *container, uint64_t deadline_ns)
+{
+    struct host_begin_role role;
+    struct host_verdict verdict;
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && host_begin_role(life, container, i, &role); i++) {
+        const struct host_request_question question = {HUB_LIFECYCLE_ROLE, role.arguments, NULL,
+                                                       deadline_ns};
+
+        r = role.r == 0 ? host_request_ask(host, life, &question) : role.r;
+        if (r == 0 && container->roles)
+            host_links_built(life, &container->roles->of[i]);
+    }
+    if (r == 0)
+        return 0;
+    host_verdict_take(&verdict, r);
+    host_begin_unsure(life);
+    end_in_guest(host, life, container, r == RAPAHUB_ETIMEDOUT || r == RAPAHUB_ECANCELED);
+    return host_verdict_give(&verdict);
+}
+
 static int begin_in_guest(struct host_call *host, struct host_life *life,
                           const struct host_container *container,
                           const struct host_container_lifecycle_begin *begin)
@@ -82,7 +107,9 @@ static int begin_in_guest(struct host_call *host, struct host_life *life,
     question.method = host_containers_describe(container, container->token, &message);
     message.how = (uint8_t)begin->how;
     message.load_follows = begin->state != NULL;
-    r = ask_to_begin(host, life, container, &question);
+    r = build_roles(host, life, container, moves.deadline_ns);
+    if (r == 0)
+        r = ask_to_begin(host, life, container, &question);
     if (r < 0 || !begin->state)
         return r;
     r = host_state_transfer_load(&moves, begin->state);
@@ -129,7 +156,7 @@ int host_container_lifecycle_keep(struct host_guest *guest,
     int r = host_options_check_container(options);
 
     if (r == 0)
-        r = host_begin_enter(host, options, NULL, &container);
+        r = host_begin_enter(host, options, guest, &container);
     if (r < 0)
         return r;
     host_routes_write(&HOST_REGISTRY(host)->routes);

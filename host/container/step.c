@@ -10,6 +10,7 @@
 #include "host/container/begin.h"
 #include "host/owner/detached.h"
 #include "host/process/guest.h"
+#include "host/roles/links.h"
 #include "hub/base/clock.h"
 
 #define AGAIN_LEAST (200 * HUB_MICROSECOND) /* between two looks for what only the guest knows */
@@ -125,6 +126,7 @@ static int prepare(struct host_step *step)
 
 static void remove_container(struct host_step *step, struct host_container *container)
 {
+    host_links_end(container);
     host_routes_write(&registry_of(step)->routes);
     if (container->state != HOST_CONTAINER_GONE)
         host_containers_move(container, HOST_CONTAINER_GONE, "as asked");

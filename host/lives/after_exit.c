@@ -12,6 +12,7 @@
 #include "host/owner/events.h"
 #include "host/process/fd_store.h"
 #include "host/registry/containers.h"
+#include "host/roles/links.h"
 #include "hub/base/clock.h"
 
 void host_after_exit_tell(const struct host_guest *guest, struct rapahub_event *event)
@@ -181,6 +182,13 @@ static void drop_kept(struct host_guest *guest, const struct host_decision *deci
         host_fd_store_drop(guest->keep);
 }
 
+/* r[impl supervise.role.gone] */
+static void end_roles(const struct host_guest *guest)
+{
+    HUB_LIST_EACH (&guest->containers, link)
+        host_links_end(HUB_LIST_ITEM(link, struct host_container, of_guest));
+}
+
 /* The containers are kept for any later start. While the guest is down, only their ids are free. */
 void host_after_exit_moved(struct host_guest *guest, const struct host_decision *decision)
 {
@@ -194,6 +202,7 @@ void host_after_exit_moved(struct host_guest *guest, const struct host_decision 
     if (decision->to == HOST_CHILD_STOPPED || decision->to == HOST_CHILD_FAILED ||
         decision->to == HOST_CHILD_CLOSED) {
         move_containers(guest, HOST_CONTAINER_GONE, "its guest is over");
+        end_roles(guest);
         drop_kept(guest, decision);
     }
     if (decision->to == HOST_CHILD_FAILED)

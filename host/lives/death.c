@@ -13,6 +13,7 @@
 #include "host/owner/changes.h"
 #include "host/process/confinement.h"
 #include "host/process/fd_store.h"
+#include "host/roles/links.h"
 #include "hub/base/clock.h"
 #include "hub/call/call_ends.h"
 
@@ -41,6 +42,7 @@ static void settle(struct host_life *life)
     hub_list_remove(&life->link);
     hub_list_append(&HOST_PROCESS(host)->ended, &life->link);
     host_upcalls_forget(&host->supervision.call, life);
+    host_links_suspend(life);
     host_guests_ended(life);
     hub_call_ends_deliver(life->connection.calls);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/call/request.h"
+#include "host/container/begin.h"
 #include "host/guest/guest_table.h"
 #include "host/guest/probes.h"
 #include "host/lives/after_exit.h"
@@ -133,28 +134,81 @@ static void on_begun(void *user, int code, struct hub_answer *answer)
         step(life);
 }
 
-/* A container that begins for the first time is left to its creator. */
-static void begin_next(struct host_life *life)
+static void begin_current(struct host_life *life)
 {
-    const struct hub_list *all = &life->guest->containers;
+    struct host_container *container = current(life);
     const void *arguments[] = {NULL, NULL, NULL};
     enum hub_lifecycle_method method;
     struct hub_begin begin;
     int r;
 
-    while (life->startup.next != all && current(life)->state != HOST_CONTAINER_STARTING)
-        life->startup.next = life->startup.next->next;
-    if (life->startup.next == all) {
-        finish(life);
-        return;
-    }
-    method = host_containers_describe(current(life), current(life)->token, &begin);
-    begin.how = current(life)->is_new ? HUB_BEGIN_INIT : HUB_BEGIN_RESTART;
+    method = host_containers_describe(container, container->token, &begin);
+    begin.how = container->is_new ? HUB_BEGIN_INIT : HUB_BEGIN_RESTART;
     arguments[0] = &begin;
-    arguments[1] = &current(life)->token;
+    arguments[1] = &container->token;
     r = host_request_post(life, method, arguments, on_begun, deadline_of(life));
     if (r < 0)
         host_startup_fail(life, r);
+}
+
+/* ---- the roles of a container, before it begins ---- */
+
+/* The relations that stood are not touched: the life that was to have them next is killed.
+ * r[impl supervise.role.again] */
+static void fail_to_link(struct host_life *life, int code)
+{
+    life->guest->failure.step = "link";
+    hub_claim(&life->exit.cause, HOST_CAUSE_NONE, HOST_CAUSE_LINK);
+    host_startup_fail(life, code);
+}
+
+static void build_next(struct host_life *life);
+
+static void on_built(void *user, int code, struct hub_answer *answer)
+{
+    struct host_life *life = user;
+    int r;
+
+    if (!goes_on(life, code))
+        return;
+    r = host_begin_take_role(life, current(life), life->startup.roles, answer);
+    if (r < 0) {
+        fail_to_link(life, r);
+        return;
+    }
+    life->startup.roles++;
+    build_next(life);
+}
+
+static void build_next(struct host_life *life)
+{
+    struct host_begin_role role;
+    int r;
+
+    if (!host_begin_role(life, current(life), life->startup.roles, &role)) {
+        begin_current(life);
+        return;
+    }
+    r = role.r;
+    if (r == 0)
+        r = host_request_post(life, HUB_LIFECYCLE_ROLE, role.arguments, on_built,
+                              deadline_of(life));
+    if (r < 0)
+        fail_to_link(life, r);
+}
+
+/* A container that begins for the first time is left to its creator. */
+static void begin_next(struct host_life *life)
+{
+    const struct hub_list *all = &life->guest->containers;
+
+    while (life->startup.next != all && current(life)->state != HOST_CONTAINER_STARTING)
+        life->startup.next = life->startup.next->next;
+    life->startup.roles = 0;
+    if (life->startup.next == all)
+        finish(life);
+    else
+        build_next(life);
 }
 
 /* r[impl cluster.managed] */

@@ -129,6 +129,7 @@ struct host_guest {
     struct host_life *life;     /* the present life; NULL: none */
     struct host_methods *methods;
     struct hub_list containers;
+    uint64_t linked;         /* the life whose roles stand: see host/roles/links.h; owner */
     struct host_timer timer; /* for the state: start, stop, back-off */
     uint32_t pins;           /* waiters for a change of it; while there is one it is not freed */
     struct host_guest_totals totals;

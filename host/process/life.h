@@ -42,6 +42,7 @@ struct host_startup {
     uint64_t deadline_ns;
     struct host_methods *methods;
     struct hub_list *next; /* the next container to begin */
+    uint32_t roles;        /* so many of its roles are built */
 };
 
 /* The method of a service that the guest called last during a call; see nested_upcall.h. */

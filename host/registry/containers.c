@@ -45,6 +45,7 @@ void host_containers_init(struct host_containers *containers)
 static void free_one(struct host_container *container)
 {
     hub_list_remove(&container->bucket);
+    host_roles_release(&container->roles);
     free(container->pool_name);
     free((void *)(uintptr_t)container->params.data);
     free(container);
@@ -155,6 +156,7 @@ void host_containers_remove(struct host_containers *containers, struct host_cont
         return;
     hub_list_remove(&container->bucket);
     hub_list_remove(&container->of_guest);
+    host_roles_release(&container->roles);
     hub_list_append(&containers->gone, &container->bucket);
     containers->count--;
 }

@@ -10,6 +10,7 @@
 
 #include <rapahub/host.h>
 
+#include "host/registry/roles.h"
 #include "hub/base/atomic.h"
 #include "hub/base/list.h"
 #include "hub/base/states.h"
@@ -45,6 +46,7 @@ struct host_container {
     uint64_t handle;                  /* names it to its guest; the same in all lives */
     char *pool_name;
     struct rapahub_bytes params; /* its own copy */
+    struct host_roles *roles;    /* in regions; NULL: none; owner */
     bool routed;                 /* its calls go to the router: host/call/router.h */
     bool plugged;                /* kept across a restart; owner, as the next four */
     bool on_hold;                /* rapahub_host_hold; kept across a restart */
@@ -93,8 +95,8 @@ int host_containers_add(struct host_containers *containers,
                         const struct rapahub_container_options *options,
                         struct host_container **out);
 
-/* Removes the container from the table; it is freed when it is no longer used. Harmless twice, for
- * two may end one container at the same time. Write lock. */
+/* Removes the container from the table, and its roles from their regions; it is freed when it is no
+ * longer used. Harmless twice, for two may end one container at the same time. Write lock. */
 void host_containers_remove(struct host_containers *containers, struct host_container *container);
 
 /* Frees containers that are gone and not used, unless `inside` says that a thread uses one without

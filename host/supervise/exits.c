@@ -38,6 +38,7 @@ static enum rapahub_exit_class class_of_cause(enum host_cause cause)
         [HOST_CAUSE_STALL] = RAPAHUB_EXIT_WATCHDOG,
         [HOST_CAUSE_OVERRUN] = RAPAHUB_EXIT_WATCHDOG,
         [HOST_CAUSE_PROBE] = RAPAHUB_EXIT_WATCHDOG,
+        [HOST_CAUSE_LINK] = RAPAHUB_EXIT_LINK,
         [HOST_CAUSE_OOM] = RAPAHUB_EXIT_OOM,
     };
 

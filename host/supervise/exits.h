@@ -22,6 +22,7 @@ enum host_cause {
     HOST_CAUSE_STALL,         /* made no progress; its class is WATCHDOG, as for the next two */
     HOST_CAUSE_OVERRUN,       /* did not end a call after its caller had given up */
     HOST_CAUSE_PROBE,         /* its startup probe or its liveness probe failed */
+    HOST_CAUSE_LINK,          /* a role of its could not be given to it, or taken up by it */
     HOST_CAUSE_OOM            /* the kernel killed it, because its cgroup ran out of memory */
 };
 

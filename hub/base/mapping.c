@@ -352,18 +352,14 @@ static int check_named(int fd, const char *path, const struct hub_mapping_order 
     return 0;
 }
 
-int hub_mapping_open_named(const char *path, const struct hub_mapping_order *order, size_t least,
-                           struct hub_mapping *out)
+/* Owns the descriptor from here on. */
+static int map_named(int opened, const char *path, const struct hub_mapping_order *order,
+                     size_t least, struct hub_mapping *out)
 {
-    int flags = (order->read_only ? O_RDONLY : O_RDWR) | (order->follow ? 0 : O_NOFOLLOW);
-    OWN(hub_fd) int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    OWN(hub_fd) int fd = opened;
     struct stat file;
-    int r;
+    int r = check_named(fd, path, order, &file);
 
-    if (fd < 0)
-        return rapahub_fail(-errno, "region.owner", "cannot open '%s': %s", path,
-                            errno == ELOOP ? "it is a symbolic link" : strerrordesc_np(errno));
-    r = check_named(fd, path, order, &file);
     if (r == 0 && file.st_size < (off_t)least)
         r = rapahub_fail(RAPAHUB_ETRUNCATED, "region.order", "'%s' has %" PRId64 " bytes", path,
                          (int64_t)file.st_size);
@@ -374,6 +370,25 @@ int hub_mapping_open_named(const char *path, const struct hub_mapping_order *ord
     if (r == 0)
         out->fd = TAKE(fd);
     return r;
+}
+
+int hub_mapping_open_named(const char *path, const struct hub_mapping_order *order, size_t least,
+                           struct hub_mapping *out)
+{
+    int flags = (order->read_only ? O_RDONLY : O_RDWR) | (order->follow ? 0 : O_NOFOLLOW);
+    int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        return rapahub_fail(-errno, "region.owner", "cannot open '%s': %s", path,
+                            errno == ELOOP ? "it is a symbolic link" : strerrordesc_np(errno));
+    return map_named(fd, path, order, least, out);
+}
+
+int hub_mapping_adopt_named(int fd, size_t least, struct hub_mapping *out)
+{
+    const struct hub_mapping_order order = {.foreign = true};
+
+    return map_named(fd, "the descriptor that was received", &order, least, out);
 }
 
 uint64_t hub_mapping_page_align(uint64_t size)

@@ -70,6 +70,10 @@ struct hub_mapping_order {
 int hub_mapping_open_named(const char *path, const struct hub_mapping_order *order, size_t least,
                            struct hub_mapping *out);
 
+/* The same for a descriptor that was received, and owned from then on: mapped through the very
+ * description, so that the locks which it has go with the mapping. */
+int hub_mapping_adopt_named(int fd, size_t least, struct hub_mapping *out);
+
 /* Rounds up to a multiple of the page size. */
 uint64_t hub_mapping_page_align(uint64_t size);
 

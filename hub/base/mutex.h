@@ -45,6 +45,7 @@
     X(STREAM_PAIR, "stream pair")                                                             \
     X(SLOT_CACHE, "slot cache")                                                               \
     X(SLOT_ARRIVALS, "slot arrivals")                                                         \
+    X(ROLE_ARRIVALS, "descriptors of roles")                                                  \
     X(SLOT_ALLOCATOR, "slot allocator")                                                       \
     X(SLOT_POOL, "slot pool")                                                                 \
     X(THREAD_POOL, "thread pool")                                                             \

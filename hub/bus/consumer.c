@@ -103,8 +103,10 @@ static int next(struct rapahub_consumer *consumer, uint64_t timeout_ns, struct r
 {
     struct hub_fanin_reader *reader = &consumer->reader;
     uint64_t deadline = timeout_ns ? hub_clock_after(timeout_ns) : 0;
-    int r;
+    int r = hub_region_await_open(consumer->role.region, deadline);
 
+    if (r < 0)
+        return r;
     while ((r = hub_fanin_reader_show(reader, out)) == RAPAHUB_EEMPTY) {
         r = find_nothing(consumer);
         if (timeout_ns == 0 && hub_fanin_reader_is_empty(reader))
@@ -198,8 +200,21 @@ int rapahub_consumer_fd(struct rapahub_consumer *consumer)
     int r = 0;
 
     if (!consumer->watcher)
-        r = hub_watcher_start(&consumer->reader, &consumer->watcher);
+        r = hub_watcher_start(&consumer->reader, NULL, &consumer->watcher);
     return r < 0 ? r : hub_watcher_fd(consumer->watcher);
+}
+
+int hub_consumer_listen(struct rapahub_consumer *consumer,
+                        const struct hub_watcher_listener *listener)
+{
+    return consumer->watcher ? rapahub_fail(RAPAHUB_EBUSY, "", "the consumer is listened to")
+                             : hub_watcher_start(&consumer->reader, listener, &consumer->watcher);
+}
+
+void hub_consumer_pause(struct rapahub_consumer *consumer, uint64_t until_ns)
+{
+    hub_watcher_pause(consumer->watcher, until_ns);
+    hub_watcher_arm(consumer->watcher, &consumer->reader);
 }
 
 void rapahub_consumer_close(struct rapahub_consumer *consumer)

@@ -18,7 +18,7 @@ void hub_fanout_subscribe(const struct rapahub_region *region, uint32_t index);
 /* By its consumer: it is about to close. */
 void hub_fanout_unsubscribe(const struct rapahub_region *region, uint32_t index);
 
-/* Under TABLE: its consumer is proven dead. */
+/* Under TABLE: its consumer is proven dead; or by its consumer, which goes and will come again. */
 void hub_fanout_suspend(const struct rapahub_region *region, uint32_t index);
 
 /* Under TABLE: clears the words that name the lease of a dead process, and wakes all sleepers. May

@@ -12,6 +12,7 @@
 
 #include "hub/base/barrier.h"
 #include "hub/base/clock.h"
+#include "hub/base/futex.h"
 #include "hub/base/lock.h"
 #include "hub/base/own.h"
 #include "hub/bus/region_check.h"
@@ -283,6 +284,34 @@ int rapahub_region_adopt(int fd, const struct rapahub_region_open_options *optio
 int rapahub_region_fd(const struct rapahub_region *region)
 {
     return region->mapping.fd;
+}
+
+int hub_region_await_open(struct rapahub_region *region, uint64_t deadline_ns)
+{
+    while (hub_observe(&region->shut) != 0) {
+        if (deadline_ns == 0)
+            return RAPAHUB_EEMPTY;
+        if (hub_clock_left(deadline_ns) == 0)
+            return RAPAHUB_ETIMEDOUT;
+        (void)hub_futex_wait_private(&region->shut, 1, deadline_ns);
+    }
+    return 0;
+}
+
+void hub_region_unshut(struct rapahub_region *region)
+{
+    if (hub_exchange(&region->shut, 0) != 0)
+        hub_futex_wake_private(&region->shut);
+}
+
+int hub_region_give_away(struct rapahub_region *region)
+{
+    int fd = TAKE(region->mapping.fd);
+
+    hub_mutex_fini(&region->mutex);
+    hub_mapping_fini(&region->mapping);
+    free(region);
+    return fd;
 }
 
 int rapahub_region_close(struct rapahub_region *region)

@@ -52,6 +52,20 @@ static inline struct hub_region_cell *hub_ring_view_cell(const struct hub_ring_v
                                               (position & view->mask) * view->cell_bytes);
 }
 
+/* The role that came with the description of a region: another process took it, with its locks, for
+ * this one. */
+struct hub_region_granted {
+    bool given;                  /* false: the region was opened here, and takes its roles itself */
+    bool taken;                  /* its handle was opened */
+    uint32_t role, index, lease; /* role of enum rapahub_region_role; lease HUB_LEASE_NONE: none */
+};
+
+/* For whom leases are taken, where that is not this process. For people. */
+struct hub_region_holder {
+    int32_t pid; /* 0: this process */
+    const char *name;
+};
+
 struct rapahub_region {
     struct hub_mapping mapping;
     struct hub_region_shape shape;
@@ -60,6 +74,9 @@ struct rapahub_region {
     bool read_only;
     uint32_t generation;
     uint64_t wait_ns;
+    struct hub_region_granted granted; /* constant, but `taken` */
+    struct hub_region_holder holder;
+    struct hub_a32 shut;    /* 1: its consumer and its reader are given nothing yet */
     struct hub_mutex mutex; /* guards the rest; never held during a wait */
     uint32_t handles GUARDED_BY(mutex);
     bool table GUARDED_BY(mutex);
@@ -109,6 +126,17 @@ void hub_region_set_views(struct rapahub_region *region);
 /* Where the readers of a state sleep. In a region that is mapped read-only they look each
  * millisecond. */
 struct hub_sleep hub_region_state_changed(const struct rapahub_region *region);
+
+/* Returns 0 when the region is not shut, or no longer. RAPAHUB_EEMPTY, where `deadline_ns` is 0;
+ * -ETIMEDOUT; both without a diagnosis. Any thread. */
+int hub_region_await_open(struct rapahub_region *region, uint64_t deadline_ns);
+
+/* From now on it is not shut. Any thread. */
+void hub_region_unshut(struct rapahub_region *region);
+
+/* Unmaps a region and frees it. Its descriptor is returned, with all locks of its description, and
+ * is the caller's. */
+int hub_region_give_away(struct rapahub_region *region);
 
 struct hub_region_lease *hub_region_lease_at(const struct rapahub_region *region, uint32_t index);
 struct hub_region_header *hub_region_header(const struct rapahub_region *region);

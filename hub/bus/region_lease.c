@@ -12,10 +12,12 @@
 
 #define EPOCH UINT64_C(0xFFFF0000)
 
-static uint64_t owner_word(uint64_t before, enum hub_lease_role role, enum hub_lease_state state)
+static uint64_t owner_word(const struct rapahub_region *region, uint64_t before,
+                           enum hub_lease_role role, enum hub_lease_state state)
 {
-    return (uint64_t)(uint32_t)getpid() << 32 | (before & EPOCH) | (uint64_t)role << 8 |
-           (uint64_t)state;
+    int32_t pid = region->holder.pid ? region->holder.pid : getpid();
+
+    return (uint64_t)(uint32_t)pid << 32 | (before & EPOCH) | (uint64_t)role << 8 | (uint64_t)state;
 }
 
 static bool is_held_here(const struct rapahub_region *region, uint32_t index)
@@ -58,15 +60,21 @@ uint32_t hub_region_lease_covering(const struct rapahub_region *region, uint64_t
     return HUB_LEASE_NONE;
 }
 
-static void fill(struct hub_region_lease *lease)
+void hub_region_lease_adopt(struct rapahub_region *region, uint32_t index)
 {
+    note_held(region, index, true);
+}
+
+static void fill(const struct rapahub_region *region, struct hub_region_lease *lease)
+{
+    const char *name = region->holder.name ? region->holder.name : program_invocation_short_name;
     int cpu = sched_getcpu();
-    size_t size = strlen(program_invocation_short_name);
+    size_t size = strlen(name);
 
     if (size >= sizeof lease->name)
         size = sizeof lease->name - 1;
     memset(lease->name, 0, sizeof lease->name);
-    memcpy(lease->name, program_invocation_short_name, size);
+    memcpy(lease->name, name, size);
     hub_publish64(&lease->intent, 0);
     hub_store_relaxed64(&lease->since_ns, hub_clock_now());
     hub_store_relaxed(&lease->cpu, (uint32_t)(cpu + 1));
@@ -78,18 +86,18 @@ static bool take(struct rapahub_region *region, uint32_t index, enum hub_lease_r
 {
     struct hub_region_lease *lease = hub_region_lease_at(region, index);
     uint64_t before = hub_observe64(&lease->owner);
-    uint64_t granting = owner_word(before, role, HUB_LEASE_GRANTING);
+    uint64_t granting = owner_word(region, before, role, HUB_LEASE_GRANTING);
 
     if (hub_region_lease_state(before) != HUB_LEASE_FREE || is_held_here(region, index) ||
         !hub_claim64(&lease->owner, before, granting))
         return false;
-    fill(lease);
+    fill(region, lease);
     if (hub_lock_try(region->mapping.fd, HUB_REGION_LOCK_LEASE + index, 1) < 0) {
         hub_publish64(&lease->owner, hub_region_lease_next(granting));
         return false;
     }
     note_held(region, index, true);
-    hub_publish64(&lease->owner, owner_word(before, role, HUB_LEASE_HELD));
+    hub_publish64(&lease->owner, owner_word(region, before, role, HUB_LEASE_HELD));
     return true;
 }
 

@@ -71,6 +71,10 @@ uint32_t hub_region_lease_covering(const struct rapahub_region *region, uint64_t
 /* Under TABLE: grants a lease to this process. RAPAHUB_EFULL: all are held. */
 int hub_region_lease_grant(struct rapahub_region *region, enum hub_lease_role role, uint32_t *out);
 
+/* Notes that a lease which another process granted for this one is held here: before anything else
+ * is done with the region, which would find its lock free. */
+void hub_region_lease_adopt(struct rapahub_region *region, uint32_t index);
+
 /* Under TABLE: gives back a lease of this process, whose intent is none. */
 void hub_region_lease_release(struct rapahub_region *region, uint32_t index);
 

@@ -136,21 +136,52 @@ static int check_kind(const struct rapahub_region *region, enum hub_lease_role r
                              : 0;
 }
 
+/* Its locks are held by this very description, and its words were filled in by the process that
+ * granted it. */
+static int take_granted(struct hub_role *role)
+{
+    struct rapahub_region *region = role->region;
+    struct hub_region_granted *granted = &region->granted;
+    struct single single = single_of(region, role->role, role->index);
+
+    if (granted->taken || granted->role != (uint32_t)role->role || granted->index != role->index ||
+        (single.lock && !take_single(region, &single)))
+        return rapahub_fail(RAPAHUB_EROLETAKEN, "region.role",
+                            "the region came with one role, and this is another one");
+    granted->taken = true;
+    role->lease = granted->lease;
+    return 0;
+}
+
 int hub_role_take(struct rapahub_region *region, enum hub_lease_role role, uint32_t index,
                   struct hub_role *out)
 {
     int r = check_kind(region, role);
 
     *out = (struct hub_role){region, role, index, HUB_LEASE_NONE};
-    if (r == 0)
+    if (r == 0 && !region->granted.given)
         r = hub_region_table_enter(region, hub_clock_after(region->wait_ns));
     if (r < 0)
         return r;
-    r = take(out);
-    hub_region_table_leave(region);
+    if (region->granted.given)
+        r = take_granted(out);
+    else {
+        r = take(out);
+        hub_region_table_leave(region);
+    }
     if (r == 0)
         hub_region_handle_opened(region);
     return r;
+}
+
+/* A subscription that came with a grant is not this handle's to end.
+ * r[impl supervise.role.kept] */
+static void end_subscription(const struct hub_role *role)
+{
+    if (role->region->granted.given)
+        hub_fanout_suspend(role->region, role->index);
+    else
+        hub_fanout_unsubscribe(role->region, role->index);
 }
 
 /* The lock of a role goes last: when it is free, the rest is cleared. */
@@ -160,7 +191,7 @@ void hub_role_drop(const struct hub_role *role)
     struct single single = single_of(region, role->role, role->index);
 
     if (is_subscriber(role))
-        hub_fanout_unsubscribe(region, role->index);
+        end_subscription(role);
     if (single.lock)
         hub_publish(single.word, 0);
     if (role->lease != HUB_LEASE_NONE)

@@ -24,9 +24,11 @@ struct watched {
 
 struct hub_watcher {
     const struct rapahub_region *region;
-    bool many;            /* positions of the only ring are claimed */
-    struct hub_a32 state; /* enum watcher_state; the thread rests on it */
-    int fd;
+    bool many;                            /* positions of the only ring are claimed */
+    struct hub_a32 state;                 /* enum watcher_state; the thread rests on it */
+    struct hub_watcher_listener listener; /* `tell` NULL: none */
+    struct hub_a64 until_ns;              /* nothing is told before; 0: at once */
+    int fd;                               /* -1: none */
     pthread_t thread;
     uint32_t count;
     struct watched rings[];
@@ -37,6 +39,10 @@ static void tell(const struct hub_watcher *watcher)
     const uint64_t one = 1;
     ssize_t r;
 
+    if (watcher->listener.tell) {
+        watcher->listener.tell(watcher->listener.user);
+        return;
+    }
     do
         r = write(watcher->fd, &one, sizeof one);
     while (r < 0 && errno == EINTR);
@@ -59,12 +65,22 @@ static bool is_something(const struct hub_watcher *watcher)
            hub_blocker_is_dead(watcher->region, hub_observe64(&watcher->rings[0].head));
 }
 
+/* Rests until there may be something to tell; false: it is armed no more. */
+static bool await_time(struct hub_watcher *watcher)
+{
+    uint64_t until = hub_load_relaxed64(&watcher->until_ns);
+
+    while (hub_observe(&watcher->state) == WATCHER_WATCHES && hub_clock_left(until) > 0)
+        (void)hub_futex_wait_private(&watcher->state, WATCHER_WATCHES, until);
+    return hub_observe(&watcher->state) == WATCHER_WATCHES;
+}
+
 /* Sleeps where a waiting consumer sleeps; a wake is for all. */
 static void watch(struct hub_watcher *watcher)
 {
     const struct hub_sleep *sleep = &watcher->rings[0].view.not_empty;
 
-    while (hub_observe(&watcher->state) == WATCHER_WATCHES) {
+    while (await_time(watcher)) {
         uint32_t sequence = hub_sleep_arm(sleep);
 
         if (is_something(watcher)) {
@@ -96,7 +112,8 @@ static void aim(struct hub_watcher *watcher, const struct hub_fanin_reader *read
         hub_publish64(&watcher->rings[i].head, reader->rings[i].head);
 }
 
-int hub_watcher_start(const struct hub_fanin_reader *reader, struct hub_watcher **out)
+int hub_watcher_start(const struct hub_fanin_reader *reader,
+                      const struct hub_watcher_listener *listener, struct hub_watcher **out)
 {
     struct hub_watcher *watcher =
         calloc(1, sizeof *watcher + reader->count * sizeof *watcher->rings);
@@ -111,8 +128,9 @@ int hub_watcher_start(const struct hub_fanin_reader *reader, struct hub_watcher 
         watcher->rings[i].view = reader->rings[i].view;
     aim(watcher, reader);
     watcher->state.word = WATCHER_WATCHES;
-    watcher->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    r = watcher->fd < 0 ? -errno : hub_thread_start(&watcher->thread, run, watcher);
+    watcher->listener = listener ? *listener : (struct hub_watcher_listener){NULL, NULL};
+    watcher->fd = listener ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    r = !listener && watcher->fd < 0 ? -errno : hub_thread_start(&watcher->thread, run, watcher);
     if (r == 0) {
         *out = watcher;
         return 0;
@@ -131,7 +149,8 @@ void hub_watcher_stop(struct hub_watcher *watcher)
     hub_futex_wake_private(&watcher->state);
     hub_sleep_wake_all(&watcher->rings[0].view.not_empty);
     (void)pthread_join(watcher->thread, NULL);
-    close(watcher->fd);
+    if (watcher->fd >= 0)
+        close(watcher->fd);
     free(watcher);
 }
 
@@ -147,9 +166,14 @@ void hub_watcher_arm(struct hub_watcher *watcher, const struct hub_fanin_reader 
 
     if (hub_observe(&watcher->state) == WATCHER_WATCHES)
         return;
-    if (read(watcher->fd, &told, sizeof told) < 0 && errno == EAGAIN)
+    if (watcher->fd >= 0 && read(watcher->fd, &told, sizeof told) < 0 && errno == EAGAIN)
         return; /* it is about to tell */
     aim(watcher, reader);
     (void)hub_exchange(&watcher->state, WATCHER_WATCHES);
     hub_futex_wake_private(&watcher->state);
+}
+
+void hub_watcher_pause(struct hub_watcher *watcher, uint64_t until_ns)
+{
+    hub_store_relaxed64(&watcher->until_ns, until_ns);
 }

@@ -12,13 +12,23 @@
 
 struct hub_watcher;
 
-/* Starts one, armed for the heads of a reader. */
-int hub_watcher_start(const struct hub_fanin_reader *reader, struct hub_watcher **out);
+/* Told in place of a descriptor; on the thread of the watcher, and must not wait. */
+struct hub_watcher_listener {
+    void (*tell)(void *user);
+    void *user;
+};
+
+/* Starts one, armed for the heads of a reader. `listener` NULL: it has a descriptor. */
+int hub_watcher_start(const struct hub_fanin_reader *reader,
+                      const struct hub_watcher_listener *listener, struct hub_watcher **out);
 void hub_watcher_stop(struct hub_watcher *watcher); /* NULL is allowed */
 int hub_watcher_fd(const struct hub_watcher *watcher);
 
 /* All rings are empty at their heads: the descriptor is no longer readable until there is
  * something. */
 void hub_watcher_arm(struct hub_watcher *watcher, const struct hub_fanin_reader *reader);
+
+/* From the next time on that it is armed it tells nothing before `until_ns`; 0: at once. */
+void hub_watcher_pause(struct hub_watcher *watcher, uint64_t until_ns);
 
 #endif

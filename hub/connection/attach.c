@@ -30,6 +30,7 @@ static int open_connection(struct hub_attach *attach, const struct hub_connectio
                                              .waiting =
                                                  (enum hub_wait_manner)attach->ticket.waiting,
                                              .by_lock = is_host_known_by_lock(attach),
+                                             .inbox = attach->inbox,
                                              .pidfd = -1};
     int r = hub_connection_open(&attach->connection, &options, events);
 

@@ -17,13 +17,16 @@ struct hub_attach {
     struct hub_slots pool;
     struct hub_connection connection;
     uint32_t epoch;
+    /* gets descriptors that the host sends and that are no memory for slots; NULL: those are closed
+     */
+    const struct hub_doorbell_inbox *inbox;
 };
 
 /* Maps and checks the segment that `ticket` names, and attaches to the entry; without a peer in the
  * ticket, to the first Empty entry. A path "/proc/self/fd/N" names descriptor N: it and the
  * doorbell may have been inherited, or received from another process. The struct is zeroed but for
- * `ticket`, whose texts must stay. Errors: RAPAHUB_EFORMAT if the segment is not valid,
- * RAPAHUB_ESTALE if the entry is not reserved for this process, RAPAHUB_EDIED if the host is
+ * `inbox`, and `ticket`, whose texts must stay. Errors: RAPAHUB_EFORMAT if the segment is not
+ * valid, RAPAHUB_ESTALE if the entry is not reserved for this process, RAPAHUB_EDIED if the host is
  * already gone, and those of hub_anonymous_enter. hub_attach_close follows, also after a failure.
  * r[impl shm.spawn.guest-init] r[impl shm.guest.attach] */
 int hub_attach_open(struct hub_attach *attach, const struct hub_connection_events *events);

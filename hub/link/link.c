@@ -57,7 +57,7 @@ bool hub_link_hear(struct hub_link *link)
 static int open_slots(struct hub_link *link)
 {
     const struct hub_link_options *options = &link->options;
-    const struct hub_slots_line line = {options->doorbell, hear, link};
+    const struct hub_slots_line line = {options->doorbell, hear, link, options->inbox};
     bool host = options->role == HUB_ROLE_HOST;
     int r = hub_slots_in_init(&link->slots, options->pool, &options->segment->geometry,
                               host ? link->view.guest_pool : link->view.host_pool, options->peer);

@@ -79,6 +79,9 @@ struct hub_link_options {
     int doorbell; /* our end; it belongs to the caller and outlives the link; -1: none */
     bool by_lock; /* guest without a doorbell: its host is gone when the host's lock is free */
     enum hub_wait_manner waiting;
+    /* guest: gets the descriptors that come with bytes of the doorbell and are no memory for slots;
+     * it outlives the link; NULL: those are closed */
+    const struct hub_doorbell_inbox *inbox;
     int pidfd;    /* the guest's; it belongs to the caller and outlives the link; -1 in a guest */
     bool watched; /* host: a thread waits for the guest's end, and then calls hub_link_suspect */
     struct hub_link_events events;

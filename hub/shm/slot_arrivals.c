@@ -13,8 +13,16 @@
 
 #define RULE "shm.varslot.extents"
 
-/* A descriptor that is no extent, or repeats an earlier one, is closed: the host harms only
- * itself. */
+static void pass_on(const struct hub_slot_arrivals *arrivals, int fd)
+{
+    if (arrivals->others)
+        arrivals->others->take(arrivals->others->user, fd);
+    else
+        close(fd);
+}
+
+/* A descriptor of an extent that there cannot be, or that came already, is closed: the host harms
+ * only itself. */
 static void take(void *user, int came)
 {
     struct hub_slot_arrivals *arrivals = user;
@@ -23,8 +31,11 @@ static void take(void *user, int came)
     int *place;
 
     if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header ||
-        header.magic != HUB_EXTENT_MAGIC || header.size_class >= HUB_CLASSES_MAX ||
-        header.extent >= HUB_EXTENTS_MAX)
+        header.magic != HUB_EXTENT_MAGIC) {
+        pass_on(arrivals, TAKE(fd));
+        return;
+    }
+    if (header.size_class >= HUB_CLASSES_MAX || header.extent >= HUB_EXTENTS_MAX)
         return;
     hub_mutex_lock(&arrivals->lock);
     place = &arrivals->fds[header.size_class][header.extent];

@@ -18,6 +18,8 @@ struct hub_slot_arrivals {
     /* more than one came at once, or more than this process had numbers for */
     bool cut GUARDED_BY(lock);
     struct hub_doorbell_inbox inbox; /* for the reader of the doorbell */
+    /* gets what is no extent; NULL: that is closed. Set before the doorbell is read. */
+    const struct hub_doorbell_inbox *others;
 };
 
 void hub_slot_arrivals_init(struct hub_slot_arrivals *arrivals);

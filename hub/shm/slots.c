@@ -98,7 +98,8 @@ const struct hub_doorbell_inbox *hub_slots_connect(struct hub_slots *slots,
     if (slots->kind == &hub_slots_classes_allocator)
         hub_slot_allocator_set_bell(slots->allocator, line->bell);
     if (slots->kind != &hub_slots_classes_cache)
-        return NULL;
+        return line->others;
+    slots->cache->arrivals.others = line->others;
     hub_slot_cache_listen(slots->cache, line->hear, line->user);
     return &slots->cache->arrivals.inbox;
 }

@@ -30,11 +30,14 @@ void hub_slots_fini(struct hub_slots *slots);
 
 /* Sets how added memory reaches the other side. A host sends it by its end of the doorbell, for a
  * segment with one guest; -1: none now. A guest calls `hear`, which reads its end into the returned
- * inbox; the inbox is NULL if nothing is ever sent. */
+ * inbox, which is NULL if nothing is ever sent; `others` outlives that, and NULL stands for none.
+ */
 struct hub_slots_line {
     int bell;
     void (*hear)(void *user); /* any thread */
     void *user;
+    const struct hub_doorbell_inbox
+        *others; /* guest: for descriptors that are no memory of slots */
 };
 const struct hub_doorbell_inbox *hub_slots_connect(struct hub_slots *slots,
                                                    const struct hub_slots_line *line);

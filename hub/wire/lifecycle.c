@@ -53,6 +53,10 @@ const struct hub_lifecycle_entry hub_lifecycle_table[HUB_LIFECYCLE_COUNT] = {
                                             HUB_TYPE(hub_begin), HUB_TYPE(u64)),
     [HUB_LIFECYCLE_ROUTE] = HUB_ENTRY("route", 0x10c2901dfaf576ab, HUB_TYPE(hub_routed),
                                       HUB_TYPE(u64), HUB_TYPE(hub_asked)),
+    [HUB_LIFECYCLE_ROLE] =
+        HUB_ENTRY("role", 0xc1a5e95c61bddd32, HUB_TYPE(void), HUB_TYPE(u64), HUB_TYPE(hub_granted)),
+    [HUB_LIFECYCLE_ROLES] =
+        HUB_ENTRY("roles", 0x34e428c971ea7023, HUB_TYPE(void), HUB_TYPE(u64), HUB_TYPE(u8)),
 };
 
 uint64_t hub_lifecycle_id(enum hub_lifecycle_method method)

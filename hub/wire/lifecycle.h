@@ -47,6 +47,10 @@ enum hub_lifecycle_method {
     HUB_LIFECYCLE_LOAD_CHANGES,
     HUB_LIFECYCLE_BEGIN_TOKEN, /* (hub_begin, u64 token) -> void: BEGIN with a token, not 0 */
     HUB_LIFECYCLE_ROUTE,       /* (u64 handle, hub_asked) -> hub_routed: route */
+    /* (u64 handle, hub_granted) -> void: a role of the container that begins next under the handle;
+     * the description of its region came by the doorbell before */
+    HUB_LIFECYCLE_ROLE,
+    HUB_LIFECYCLE_ROLES, /* (u64 handle, u8 what) -> void: enum hub_roles, for all its roles */
     HUB_LIFECYCLE_COUNT
 };
 
@@ -114,6 +118,18 @@ struct hub_asked { /* see struct rapahub_route */
     uint32_t containers;
 };
 
+/* A role of a container; see hub/bus/grant and struct rapahub_role. */
+struct hub_granted {
+    struct rapahub_string name;
+    uint64_t region; /* its id */
+    uint8_t role;    /* enum rapahub_region_role */
+    uint32_t index, lease;
+    uint8_t on_full; /* producer: enum rapahub_on_full */
+    bool deliver;    /* consumer: its messages go to the callback `message` */
+};
+
+enum hub_roles { HUB_ROLES_OPEN = 1 /* its guest is READY: messages and values are given */ };
+
 struct hub_routed { /* see struct rapahub_query */
     uint8_t mode;
     uint64_t number;
@@ -149,6 +165,12 @@ RAPAHUB_RECORD(hub_asked, RAPAHUB_MEMBER(hub_asked, method, u64),
 RAPAHUB_RECORD(hub_routed, RAPAHUB_MEMBER(hub_routed, mode, u8),
                RAPAHUB_MEMBER(hub_routed, number, u64), RAPAHUB_MEMBER(hub_routed, offset, u32),
                RAPAHUB_MEMBER(hub_routed, count, u32));
+
+RAPAHUB_RECORD(hub_granted, RAPAHUB_MEMBER(hub_granted, name, string),
+               RAPAHUB_MEMBER(hub_granted, region, u64), RAPAHUB_MEMBER(hub_granted, role, u8),
+               RAPAHUB_MEMBER(hub_granted, index, u32), RAPAHUB_MEMBER(hub_granted, lease, u32),
+               RAPAHUB_MEMBER(hub_granted, on_full, u8),
+               RAPAHUB_MEMBER(hub_granted, deliver, bool));
 
 /* Encode a container's id as the part of HUB_KEY_TARGET that follows the chain, and decode it. The
  * first returns the size, the second 0 or RAPAHUB_EFORMAT. */

@@ -13,7 +13,7 @@ struct own_message {
     uint8_t arguments[16];
 };
 
-/* Seventeen that a host sends to its guests, then one that a guest sends to its host. */
+/* Nineteen that a host sends to its guests, then one that a guest sends to its host. */
 static const struct own_message own_messages[] = {
     {"methods", 0x3077c6a4754718a3, 1, {0}},
     {"begin", 0xc2f3263543e66dd2, 8, {1, 1, 0, 0, 0, 0, 0, 0}},
@@ -32,10 +32,12 @@ static const struct own_message own_messages[] = {
     {"down", 0xf682440bcd99842e, 6, {1, 0, 0, 0, 0, 0}},
     {"begin_token", 0xa3cb97d305ceb66b, 9, {1, 1, 0, 0, 0, 0, 0, 0, 7}},
     {"route", 0x10c2901dfaf576ab, 5, {1, 7, 1, 1, 4}},
+    {"role", 0xc1a5e95c61bddd32, 8, {1, 0, 0, 1, 0, 0, 0, 0}},
+    {"roles", 0x34e428c971ea7023, 2, {1, 1}},
     {"ready", 0x4ccf8d3753c87616, 7, {1, 0, 0, 0, 0, 0, 0}},
 };
 #define OWN_MESSAGES    (sizeof(own_messages) / sizeof(*own_messages))
-#define OWN_TO_GUESTS   17
+#define OWN_TO_GUESTS   19
 #define OWN_TO_THE_HOST (OWN_MESSAGES - OWN_TO_GUESTS)
 
 #endif

@@ -166,6 +166,17 @@ RAPAHUB_API_CHECKED int rapahub_chimod_token(struct rapahub_token *out);
  * ones. Serving thread. */
 RAPAHUB_API_CHECKED int rapahub_chimod_keep(const char *name, int fd);
 
+/* Find the handle of a role that the options of the running container name (rapahub/roles.h). It
+ * holds from before `init`, or `restart` or `recover`, to after `fini`, and is the SDK's: it is
+ * never closed. A consumer and a reader are given nothing before the guest is READY:
+ * RAPAHUB_EEMPTY, or -ETIMEDOUT. Another thread of the module may use the handle, one thread at a
+ * time. RAPAHUB_ENOENT: there is no such role; RAPAHUB_EBADKIND: it is of another kind;
+ * RAPAHUB_ESTATE: no callback and no method runs. Serving thread. */
+RAPAHUB_API_CHECKED int rapahub_chimod_producer(const char *role, struct rapahub_producer **out);
+RAPAHUB_API_CHECKED int rapahub_chimod_consumer(const char *role, struct rapahub_consumer **out);
+RAPAHUB_API_CHECKED int rapahub_chimod_writer(const char *role, struct rapahub_writer **out);
+RAPAHUB_API_CHECKED int rapahub_chimod_reader(const char *role, struct rapahub_reader **out);
+
 /* Returns the descriptor that an earlier life of this child stored last under this name. This
  * process was started with it: it belongs to the module and has the same number at each call.
  * RAPAHUB_ENOENT if there is none, RAPAHUB_EINVAL if there is no such name. Serving thread. */

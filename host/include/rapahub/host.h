@@ -22,6 +22,7 @@
 #include <rapahub/log.h>
 #include <rapahub/method.h>
 #include <rapahub/region.h>
+#include <rapahub/roles.h>
 #include <rapahub/supervise.h>
 #include <rapahub/version.h>
 
@@ -141,7 +142,10 @@ struct rapahub_container_options {
     /* Of this life of the container, told to it when it begins; 0: none. An upgrade begins it with
      * the next one, token + 1. */
     uint64_t token;
-    uint64_t reserved[6];
+    /* Its roles in regions of the host (rapahub/roles.h), at most 16, ended by one without a name;
+     * NULL: none. Only a trusted guest that the host starts can have any. */
+    const struct rapahub_role *roles;
+    uint64_t reserved[5];
 };
 
 /* Options are copied; `options` of create may be NULL. destroy accepts NULL. It says goodbye,

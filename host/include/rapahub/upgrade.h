@@ -43,9 +43,10 @@ struct rapahub_upgrade_result {
  * own calls make back into the guest are held too, and so time out.
  *
  * RAPAHUB_ESTALE: no such guest. RAPAHUB_ESTATE: it does not serve, or the new module is another
- * one. RAPAHUB_EBUSY: it is being upgraded already. -ENOTSUP: the host did not start it.
- * RAPAHUB_EFULL: no place for another process. -ETIMEDOUT, RAPAHUB_EDIED, RAPAHUB_EABI; -EMSGSIZE:
- * a state beyond RAPAHUB_STATE_MAX; and what starting a guest, `save` and `load` fail with. */
+ * one. RAPAHUB_EBUSY: it is being upgraded already. -ENOTSUP: the host did not start it, or it has
+ * roles in regions. RAPAHUB_EFULL: no place for another process. -ETIMEDOUT, RAPAHUB_EDIED,
+ * RAPAHUB_EABI; -EMSGSIZE: a state beyond RAPAHUB_STATE_MAX; and what starting a guest, `save` and
+ * `load` fail with. */
 RAPAHUB_API_CHECKED int rapahub_host_upgrade(struct rapahub_host *host,
                                              struct rapahub_guest_id guest,
                                              const struct rapahub_upgrade_options *options,

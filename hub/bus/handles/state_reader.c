@@ -90,7 +90,10 @@ int rapahub_reader_read(struct rapahub_reader *reader, void *to, size_t size, si
     struct rapahub_region *region = reader->region;
     size_t got = 0;
     uint64_t at = 0;
-    int r = hub_state_view_read(&region->state, to, size, &got, &at);
+    int r = hub_region_await_open(region, 0);
+
+    if (r == 0)
+        r = hub_state_view_read(&region->state, to, size, &got, &at);
 
     if (r == RAPAHUB_EWRITERBUSY && hub_state_view_is_odd(&region->state) &&
         !hub_role_is_held(region, HUB_LEASE_WRITER, 0))
@@ -112,11 +115,15 @@ int rapahub_reader_wait(struct rapahub_reader *reader, uint64_t version, uint64_
                                       .look = look_at_writer,
                                       .user = reader,
                                       .spins = &reader->spins};
+    uint64_t deadline = hub_clock_after(timeout_ns);
+    int r = hub_region_await_open(reader->region, deadline);
 
     reader->than = version;
+    if (r < 0)
+        return r;
     if (timeout_ns == 0)
         return is_later(reader) ? 0 : RAPAHUB_ETIMEDOUT;
-    return hub_bus_wait_until(&wait, hub_clock_after(timeout_ns));
+    return hub_bus_wait_until(&wait, deadline);
 }
 
 void rapahub_reader_close(struct rapahub_reader *reader)

@@ -235,7 +235,8 @@ enum rapahub_region_role {
     RAPAHUB_REGION_ROLE_PRODUCER,
     RAPAHUB_REGION_ROLE_CONSUMER,
     RAPAHUB_REGION_ROLE_ROUTER,
-    RAPAHUB_REGION_ROLE_WRITER
+    RAPAHUB_REGION_ROLE_WRITER,
+    RAPAHUB_REGION_ROLE_READER /* has no lease */
 };
 
 /* A handle that holds a lease. */

@@ -85,6 +85,7 @@ static void rig_open(struct rig *rig, uint32_t payload_max)
         methods[i].name = names[i];
     }
     hosted_reserve(&rig->hosted, &limits);
+    guest_roles_init(&rig->guest.roles);
     assert_int_equal(guest_attach_open(&rig->guest, rig->hosted.count, rig->hosted.arguments), 0);
     rig->hosted.pair.guest.doorbell = -1;
     assert_int_equal(guest_containers_init(&rig->guest.containers), 0);
@@ -96,6 +97,7 @@ static void rig_close(struct rig *rig)
     guest_containers_fini(&rig->guest.containers, &rig->guest.module.ops);
     guest_load_close(&rig->guest.module);
     guest_attach_close(&rig->guest);
+    guest_roles_fini(&rig->guest.roles);
     hosted_release(&rig->hosted);
 }
 

@@ -41,6 +41,9 @@ static void each_method_has_its_text_and_the_id_of_it(void **state)
         "how: u8, load_follows: bool}, u64) -> void",
         "rapahub.route(u64, {method: u64, number: u64, node: u64, containers: u32}) -> {mode: u8, "
         "number: u64, offset: u32, count: u32}",
+        "rapahub.role(u64, {name: string, region: u64, role: u8, index: u32, lease: u32, on_full: "
+        "u8, deliver: bool}) -> void",
+        "rapahub.roles(u64, u8) -> void",
     };
 
     (void)state;

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* role_arrivals: descriptions of regions that came with bytes of the doorbell, each for one role,
+ * until the message that names the role takes them up. Any thread. */
+#ifndef GUEST_SDK_ROLE_ARRIVALS_H
+#define GUEST_SDK_ROLE_ARRIVALS_H
+
+#include <stdint.h>
+
+#include "hub/base/mutex.h"
+#include "hub/shm/doorbell.h"
+
+#define GUEST_ROLE_ARRIVALS_MAX                                       \
+    16 /* the host sends one, and then waits for its role to be built \
+        */
+
+struct guest_role_arrivals {
+    struct hub_mutex lock;
+    int fds[GUEST_ROLE_ARRIVALS_MAX] GUARDED_BY(lock); /* the oldest first */
+    uint32_t count GUARDED_BY(lock);
+    struct hub_doorbell_inbox inbox; /* for the reader of the doorbell */
+};
+
+void guest_role_arrivals_init(struct guest_role_arrivals *arrivals);
+void guest_role_arrivals_fini(struct guest_role_arrivals *arrivals);
+
+/* Returns the oldest descriptor of the region with this id, which is the caller's from then on; -1:
+ * none came. */
+int guest_role_arrivals_take(struct guest_role_arrivals *arrivals, uint64_t region);
+
+#endif

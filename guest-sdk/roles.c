@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guest-sdk/roles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rapahub/chimod.h>
+
+#include "guest-sdk/current.h"
+#include "guest-sdk/guest_state.h"
+#include "hub/base/own.h"
+#include "hub/bus/grant/grant.h"
+#include "hub/wire/payload.h"
+#include "hub/wire/postcard.h"
+
+static void close_role(struct guest_role *role)
+{
+    hub_list_remove(&role->link);
+    rapahub_producer_close(role->producer);
+    rapahub_consumer_close(role->consumer);
+    rapahub_writer_close(role->writer);
+    rapahub_reader_close(role->reader);
+    (void)rapahub_region_close(role->region);
+    free(role->name);
+    free(role);
+}
+
+void guest_roles_init(struct guest_roles *roles)
+{
+    guest_role_arrivals_init(&roles->arrivals);
+    hub_list_init(&roles->list);
+}
+
+void guest_roles_fini(struct guest_roles *roles)
+{
+    if (!roles->list.next)
+        return;
+    HUB_LIST_EACH (&roles->list, link)
+        close_role(HUB_LIST_ITEM(link, struct guest_role, link));
+    guest_role_arrivals_fini(&roles->arrivals);
+}
+
+static struct guest_role *find(const struct guest_roles *roles, uint64_t handle, const char *name,
+                               size_t size)
+{
+    HUB_LIST_EACH (&roles->list, link) {
+        struct guest_role *role = HUB_LIST_ITEM(link, struct guest_role, link);
+
+        if (role->handle == handle && strlen(role->name) == size &&
+            memcmp(role->name, name, size) == 0)
+            return role;
+    }
+    return NULL;
+}
+
+static int open_handle(struct guest_role *role, const struct hub_granted *granted)
+{
+    const struct rapahub_producer_options push = {.on_full = (enum rapahub_on_full)granted->on_full,
+                                                  .index = granted->index};
+    const struct rapahub_consumer_options pop = {.index = granted->index};
+
+    switch (role->kind) {
+    case RAPAHUB_REGION_ROLE_PRODUCER:
+        return rapahub_producer_open(role->region, &push, &role->producer);
+    case RAPAHUB_REGION_ROLE_CONSUMER:
+        return rapahub_consumer_open(role->region, &pop, &role->consumer);
+    case RAPAHUB_REGION_ROLE_WRITER:
+        return rapahub_writer_open(role->region, &role->writer);
+    default:
+        return rapahub_reader_open(role->region, &role->reader);
+    }
+}
+
+/* The descriptor was sent before the message that names it, so it is here, or in the doorbell. */
+static int take_arrival(struct guest *guest, const struct hub_granted *granted)
+{
+    struct guest_role_arrivals *arrivals = &guest->roles.arrivals;
+    int fd = guest_role_arrivals_take(arrivals, granted->region);
+
+    if (fd < 0 && hub_link_hear(guest->attach.connection.link))
+        fd = guest_role_arrivals_take(arrivals, granted->region);
+    return fd >= 0 ? fd
+                   : rapahub_fail(RAPAHUB_EPROTOCOL, "supervise.role.holder",
+                                  "no region came for the role '%.*s'", (int)granted->name.size,
+                                  granted->name.data);
+}
+
+static int build(struct guest *guest, struct guest_role *role, const struct hub_granted *granted)
+{
+    const struct hub_grant grant = {granted->region, granted->role, granted->index, granted->lease};
+    int fd = take_arrival(guest, granted);
+    int r;
+
+    if (fd < 0)
+        return fd;
+    r = hub_grant_adopt(fd, &grant, &role->region);
+    return r == 0 ? open_handle(role, granted) : r;
+}
+
+static int build_named(struct guest *guest, uint64_t handle, const struct hub_granted *granted)
+{
+    const char *name = granted->name.data ? granted->name.data : "";
+    struct guest_role *role = find(&guest->roles, handle, name, granted->name.size);
+    int r;
+
+    if (role)
+        close_role(role);
+    role = calloc(1, sizeof *role);
+    if (role)
+        role->name = strndup(name, granted->name.size);
+    if (!role || !role->name) {
+        free(role);
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a role");
+    }
+    role->handle = handle;
+    role->kind = (enum rapahub_region_role)granted->role;
+    hub_list_append(&guest->roles.list, &role->link);
+    r = build(guest, role, granted);
+    if (r < 0)
+        close_role(role);
+    return r;
+}
+
+int guest_roles_build(struct guest *guest, struct hub_reader *arguments)
+{
+    struct hub_granted granted;
+    uint64_t handle = 0;
+
+    hub_payload_decode(arguments, &rapahub_type_u64, &handle);
+    hub_payload_decode(arguments, &rapahub_type_hub_granted, &granted);
+    if (hub_postcard_end(arguments) < 0)
+        return RAPAHUB_EARGUMENTS;
+    if (handle == 0 || guest_containers_find(&guest->containers, handle))
+        return rapahub_fail(RAPAHUB_ESTATE, "supervise.role.grant",
+                            "a role comes before its container begins");
+    return build_named(guest, handle, &granted);
+}
+
+/* r[impl supervise.role.ready] */
+void guest_roles_open(struct guest_roles *roles, uint64_t handle)
+{
+    HUB_LIST_EACH (&roles->list, link) {
+        struct guest_role *role = HUB_LIST_ITEM(link, struct guest_role, link);
+
+        if (role->handle == handle)
+            hub_grant_open(role->region);
+    }
+}
+
+void guest_roles_drop(struct guest_roles *roles, uint64_t handle)
+{
+    HUB_LIST_EACH (&roles->list, link) {
+        struct guest_role *role = HUB_LIST_ITEM(link, struct guest_role, link);
+
+        if (role->handle == handle)
+            close_role(role);
+    }
+}
+
+/* ---- functions of chimod.h ---- */
+
+/* Finds the role of the container whose method or callback runs. */
+static int take(const char *name, enum rapahub_region_role kind, const struct guest_role **out)
+{
+    const struct guest *guest = guest_current();
+    const struct guest_container *container = guest ? guest->containers.asked : NULL;
+
+    if (guest && guest->frame && guest->frame->container)
+        container = guest->frame->container;
+    if (!container)
+        return rapahub_fail(RAPAHUB_ESTATE, "", "no callback and no method runs on this thread");
+    *out = name ? find(&guest->roles, container->handle, name, strlen(name)) : NULL;
+    if (!*out)
+        return rapahub_fail(RAPAHUB_ENOENT, "supervise.role.grant",
+                            "the container has no role '%.80s': name it in its options",
+                            name ? name : "");
+    return (*out)->kind == kind
+               ? 0
+               : rapahub_fail(RAPAHUB_EBADKIND, "supervise.role.grant",
+                              "the role '%.80s' of the container is of another kind", name);
+}
+
+int rapahub_chimod_producer(const char *name, struct rapahub_producer **out)
+{
+    const struct guest_role *role;
+    int r = take(name, RAPAHUB_REGION_ROLE_PRODUCER, &role);
+
+    if (r == 0)
+        *out = role->producer;
+    return r;
+}
+
+int rapahub_chimod_consumer(const char *name, struct rapahub_consumer **out)
+{
+    const struct guest_role *role;
+    int r = take(name, RAPAHUB_REGION_ROLE_CONSUMER, &role);
+
+    if (r == 0)
+        *out = role->consumer;
+    return r;
+}
+
+int rapahub_chimod_writer(const char *name, struct rapahub_writer **out)
+{
+    const struct guest_role *role;
+    int r = take(name, RAPAHUB_REGION_ROLE_WRITER, &role);
+
+    if (r == 0)
+        *out = role->writer;
+    return r;
+}
+
+int rapahub_chimod_reader(const char *name, struct rapahub_reader **out)
+{
+    const struct guest_role *role;
+    int r = take(name, RAPAHUB_REGION_ROLE_READER, &role);
+
+    if (r == 0)
+        *out = role->reader;
+    return r;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* roles: the roles that the containers of this process have in regions. A role is built before its
+ * container begins, and goes after its container has ended. Serving thread, unless a function says
+ * otherwise. r[impl supervise.role.grant] */
+#ifndef GUEST_SDK_ROLES_H
+#define GUEST_SDK_ROLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rapahub/region.h>
+
+#include "guest-sdk/role_arrivals.h"
+#include "hub/base/list.h"
+#include "hub/wire/lifecycle.h"
+
+struct guest;
+struct hub_reader;
+
+struct guest_role {
+    uint64_t handle; /* of its container, which may not have begun yet */
+    char *name;
+    enum rapahub_region_role kind;
+    struct rapahub_region *region;
+    /* the one of its kind; the others are NULL */
+    struct rapahub_producer *producer;
+    struct rapahub_consumer *consumer;
+    struct rapahub_writer *writer;
+    struct rapahub_reader *reader;
+    struct hub_list link;
+};
+
+struct guest_roles {
+    struct guest_role_arrivals arrivals;
+    struct hub_list list; /* in the order in which they were built */
+};
+
+void guest_roles_init(struct guest_roles *roles);
+
+/* Closes all roles. A zeroed struct is allowed. */
+void guest_roles_fini(struct guest_roles *roles);
+
+/* Serves the message ROLE: builds a role for the container that begins next under its handle. Takes
+ * up the descriptor that came for it, maps and checks the region, and opens the handle. A role of
+ * the same name that an earlier try left is closed first. RAPAHUB_EPROTOCOL: no such descriptor
+ * came, or it is not what was named; RAPAHUB_EARGUMENTS; RAPAHUB_ESTATE: the container has begun;
+ * the errors of rapahub_region_open. r[impl supervise.role.holder] */
+int guest_roles_build(struct guest *guest, struct hub_reader *arguments);
+
+/* Its guest is READY: the roles of this container are given messages and values. */
+void guest_roles_open(struct guest_roles *roles, uint64_t handle);
+
+/* The container has ended, or did not begin: closes its roles. Subscriptions are the host's to
+ * end. */
+void guest_roles_drop(struct guest_roles *roles, uint64_t handle);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/bus/grant/grant.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "hub/base/clock.h"
+#include "hub/bus/fanout.h"
+#include "hub/bus/reap.h"
+#include "hub/bus/role.h"
+
+#define WAIT (100 * HUB_MILLISECOND) /* for another process that changes roles just now */
+
+_Static_assert(HUB_GRANT_NO_LEASE == HUB_LEASE_NONE, "one number");
+_Static_assert((int)RAPAHUB_REGION_ROLE_WRITER == (int)HUB_LEASE_WRITER &&
+                   (int)RAPAHUB_REGION_ROLE_PRODUCER == (int)HUB_LEASE_PRODUCER,
+               "one number");
+
+static uint32_t places_of_producers(const struct hub_region_shape *shape, bool *shared)
+{
+    *shared = hub_region_shape_claims(shape);
+    return shape->kind == HUB_REGION_FANIN ? shape->producers : 1;
+}
+
+uint32_t hub_grant_places(const struct rapahub_region *region, enum rapahub_region_role role,
+                          bool *shared)
+{
+    const struct hub_region_shape *shape = &region->shape;
+    bool state = hub_region_shape_is_state(shape);
+
+    *shared = role == RAPAHUB_REGION_ROLE_READER;
+    if (state)
+        return role == RAPAHUB_REGION_ROLE_READER || role == RAPAHUB_REGION_ROLE_WRITER;
+    if (role == RAPAHUB_REGION_ROLE_PRODUCER)
+        return places_of_producers(shape, shared);
+    if (role != RAPAHUB_REGION_ROLE_CONSUMER)
+        return 0;
+    return shape->kind == HUB_REGION_FANOUT ? shape->fanout.consumers : 1;
+}
+
+static int take(struct rapahub_region *apart, const struct hub_grant_order *order,
+                struct hub_grant *out)
+{
+    struct hub_role role = {.lease = HUB_LEASE_NONE};
+    int r = 0;
+
+    if (order->role != RAPAHUB_REGION_ROLE_READER)
+        r = hub_role_take(apart, (enum hub_lease_role)order->role, order->index, &role);
+    *out = (struct hub_grant){hub_region_header(apart)->id, (uint32_t)order->role, order->index,
+                              role.lease};
+    return r;
+}
+
+int hub_grant_make(const struct rapahub_region *region, const struct hub_grant_order *order,
+                   struct hub_grant *out)
+{
+    const struct rapahub_region_open_options options = {.wait_ns = WAIT};
+    struct rapahub_region *apart;
+    bool shared;
+    int r = order->index < hub_grant_places(region, order->role, &shared)
+                ? rapahub_region_adopt(rapahub_region_fd(region), &options, &apart)
+                : rapahub_fail(RAPAHUB_EBADKIND, "region.kind",
+                               "the region has no such role of index %" PRIu32, order->index);
+
+    if (r < 0)
+        return r;
+    apart->holder = (struct hub_region_holder){order->pid, order->name};
+    r = take(apart, order, out);
+    if (r == 0)
+        return hub_region_give_away(apart);
+    (void)rapahub_region_close(apart);
+    return r;
+}
+
+static bool is_granted(const struct rapahub_region *region, const struct hub_grant *grant)
+{
+    uint64_t owner;
+
+    if (grant->role == RAPAHUB_REGION_ROLE_READER || region->shape.lease_count == 0)
+        return grant->lease == HUB_LEASE_NONE;
+    if (grant->lease >= region->shape.lease_count)
+        return false;
+    owner = hub_observe64(&hub_region_lease_at(region, grant->lease)->owner);
+    return hub_region_lease_state(owner) == HUB_LEASE_HELD &&
+           hub_region_lease_role(owner) == grant->role;
+}
+
+static int check(const struct rapahub_region *region, const struct hub_grant *grant)
+{
+    bool shared;
+
+    return hub_region_header(region)->id == grant->region &&
+                   grant->index <
+                       hub_grant_places(region, (enum rapahub_region_role)grant->role, &shared) &&
+                   is_granted(region, grant)
+               ? 0
+               : rapahub_fail(RAPAHUB_EPROTOCOL, "supervise.role.holder",
+                              "the region that came has not the role that was named: %" PRIu32
+                              ", index %" PRIu32 ", lease %" PRIu32,
+                              grant->role, grant->index, grant->lease);
+}
+
+int hub_grant_adopt(int fd, const struct hub_grant *grant, struct rapahub_region **out)
+{
+    const struct rapahub_region_open_options options = {.foreign = true, .wait_ns = WAIT};
+    struct rapahub_region *region;
+    struct hub_mapping mapping;
+    int r = hub_mapping_adopt_named(fd, HUB_REGION_FROZEN, &mapping);
+
+    if (r == 0)
+        r = hub_region_attach(&mapping, &options, &region);
+    if (r < 0)
+        return r;
+    r = check(region, grant);
+    if (r < 0) {
+        (void)rapahub_region_close(region);
+        return r;
+    }
+    if (grant->lease != HUB_LEASE_NONE)
+        hub_region_lease_adopt(region, grant->lease);
+    region->granted =
+        (struct hub_region_granted){true, false, grant->role, grant->index, grant->lease};
+    region->shut = (struct hub_a32){grant->role == RAPAHUB_REGION_ROLE_CONSUMER ||
+                                    grant->role == RAPAHUB_REGION_ROLE_READER};
+    *out = region;
+    return 0;
+}
+
+bool hub_grant_region_of(int fd, uint64_t *out)
+{
+    struct hub_region_header header;
+
+    if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header ||
+        header.magic.word != HUB_REGION_MAGIC)
+        return false;
+    *out = header.id;
+    return true;
+}
+
+void hub_grant_reap(struct rapahub_region *region)
+{
+    (void)hub_reap_try(region);
+}
+
+void hub_grant_unsubscribe(struct rapahub_region *region, enum rapahub_region_role role,
+                           uint32_t index)
+{
+    if (role == RAPAHUB_REGION_ROLE_CONSUMER && region->shape.kind == HUB_REGION_FANOUT)
+        hub_fanout_unsubscribe(region, index);
+}
+
+void hub_grant_open(struct rapahub_region *region)
+{
+    hub_region_unshut(region);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* grant: one process takes a role of a region for another one, and hands it over.
+ *
+ * The granter opens a description of the region for this one role, and takes the locks and the
+ * lease of the role on it. It sends the descriptor, and closes its own copy. The holder maps the
+ * region through that very description: so the locks are the holder's, and are free when it is
+ * dead, as if it had taken them itself. A holder that never takes the descriptor up is dead for the
+ * region when the message with the descriptor is gone.
+ */
+#ifndef HUB_BUS_GRANT_H
+#define HUB_BUS_GRANT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rapahub/region.h>
+
+/* The role, and for whom it is taken. */
+struct hub_grant_order {
+    enum rapahub_region_role role; /* PRODUCER, CONSUMER, WRITER or READER */
+    uint32_t index;                /* below hub_grant_places */
+    int32_t pid;                   /* the holder's, for people */
+    const char *name;              /* the same */
+};
+
+/* What the holder is told besides the descriptor. Each number is checked there. */
+struct hub_grant {
+    uint64_t region; /* its id */
+    uint32_t role, index;
+    uint32_t lease; /* HUB_GRANT_NO_LEASE: the region has none, or the role */
+};
+#define HUB_GRANT_NO_LEASE UINT32_MAX
+
+/* Returns how many handles of a role the region has, each with an index of its own; 0: none.
+ * `shared`: any number of handles may have the same index. */
+uint32_t hub_grant_places(const struct rapahub_region *region, enum rapahub_region_role role,
+                          bool *shared);
+
+/* Takes the role, and what the dead held before. Returns the descriptor, which is the caller's, or
+ * a failure: RAPAHUB_EROLETAKEN, RAPAHUB_EBADKIND, RAPAHUB_EFULL, RAPAHUB_ESTALE, -ETIMEDOUT after
+ * 100 ms at most. r[impl supervise.role.grant] */
+int hub_grant_make(const struct rapahub_region *region, const struct hub_grant_order *order,
+                   struct hub_grant *out);
+
+/* Maps the region of a descriptor that was received, and owns the descriptor, also after a failure.
+ * All of it is checked as by rapahub_region_open, and the numbers of the grant besides:
+ * RAPAHUB_EPROTOCOL. One handle can be opened, that of the granted role. It gives nothing until
+ * hub_region_unshut. r[impl supervise.role.holder] */
+int hub_grant_adopt(int fd, const struct hub_grant *grant, struct rapahub_region **out);
+
+/* Reads the id of the region of a descriptor; false: it is no region. Nothing is mapped. */
+bool hub_grant_region_of(int fd, uint64_t *out);
+
+/* Takes back at once what the dead held, unless another process is doing that. */
+void hub_grant_reap(struct rapahub_region *region);
+
+/* Ends the subscription of a consumer of FANOUT whose holder will not come again: nothing more is
+ * routed to its queue. Harmless for any other role. */
+void hub_grant_unsubscribe(struct rapahub_region *region, enum rapahub_region_role role,
+                           uint32_t index);
+
+/* The role's handle is given messages, or values, from now on. Any thread. */
+void hub_grant_open(struct rapahub_region *region);
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Roles of guests in regions of their host: had before the container begins, given back after a
+ * death, lost by a guest that does not come again. */
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <rapahub/upgrade.h>
+
+#include "tests/integration/linking.h"
+
+static const struct rapahub_role producer[] = {
+    {.name = "out", .region = "news", .kind = RAPAHUB_REGION_ROLE_PRODUCER}, {.name = NULL}};
+static const struct rapahub_role consumer[] = {
+    {.name = "in", .region = "news", .kind = RAPAHUB_REGION_ROLE_CONSUMER}, {.name = NULL}};
+
+static void open_news(struct hosting *on, enum rapahub_region_kind kind)
+{
+    const struct rapahub_host_region_options options = {.region = {.kind = kind, .cells = 64},
+                                                        .route = kind == RAPAHUB_REGION_FANOUT};
+
+    open_host(on, (struct rapahub_host_options){0});
+    make_region(on, "news", options);
+}
+
+/* r[verify supervise.role.grant] r[verify supervise.role.holder] r[verify supervise.role.region] */
+static void a_guest_pushes_and_another_one_pops(void **state)
+{
+    struct rapahub_guest_id one, two;
+    struct hosting on;
+
+    (void)state;
+    open_news(&on, RAPAHUB_REGION_SPSC);
+    assert_done(start_with(&on, 1, "writer", producer, &one));
+    assert_done(start_with(&on, 2, "reader", consumer, &two));
+    for (uint64_t i = 0; i < 100; i++) {
+        assert_done(push_to(&on, 1, i));
+        assert_int_equal(number_of(&on, 2, "pop() -> i64"), i);
+    }
+    assert_listed(&on, "news", "writer out 0 active; reader in 0 active; ");
+    close_host(&on);
+}
+
+/* r[verify supervise.role.ready] */
+static void nothing_is_given_before_ready(void **state)
+{
+    struct rapahub_guest_id one, two;
+    struct hosting on;
+    int32_t at_init = 0;
+
+    (void)state;
+    open_news(&on, RAPAHUB_REGION_SPSC);
+    assert_done(start_with(&on, 1, "writer", producer, &one));
+    assert_done(push_to(&on, 1, 7));
+    assert_done(start_with(&on, 2, "reader", consumer, &two));
+    assert_done(ask_of(&on, 2, "at_init() -> i32", NULL, &at_init));
+    assert_int_equal(at_init, RAPAHUB_EEMPTY);
+    assert_int_equal(number_of(&on, 2, "pop() -> i64"), 7);
+    close_host(&on);
+}
+
+/* r[verify supervise.role.again] r[verify supervise.role.kept] r[verify supervise.role.suspended]
+ */
+static void each_side_comes_back_with_its_role(void **state)
+{
+    struct rapahub_guest_id one, two;
+    struct hosting on;
+    uint64_t next = 0, sent = 0;
+
+    (void)state;
+    open_news(&on, RAPAHUB_REGION_FANOUT);
+    assert_done(start_with(&on, 2, "reader", consumer, &two));
+    assert_done(start_with(&on, 1, "writer", producer, &one));
+    for (unsigned round = 0; round < 10; round++) {
+        for (unsigned i = 0; i < 3; i++)
+            assert_done(push_to(&on, 1, sent++));
+        end_life_of(&on, 2);
+        end_life_of(&on, 1);
+        assert_done(push_to(&on, 1, sent++));
+        while (next < sent)
+            assert_int_equal(number_of(&on, 2, "pop() -> i64"), next++);
+        assert_int_equal(number_of(&on, 2, "index_of() -> i64"), 0);
+        assert_listed(&on, "news", "reader in 0 active; writer out 0 active; ");
+    }
+    close_host(&on);
+}
+
+/* r[verify supervise.role.again] */
+static void a_state_has_its_writer_again(void **state)
+{
+    static const struct rapahub_role roles[] = {
+        {.name = "board", .region = "board", .kind = RAPAHUB_REGION_ROLE_WRITER},
+        {.name = "view", .region = "board", .kind = RAPAHUB_REGION_ROLE_READER},
+        {.name = NULL}};
+    struct rapahub_guest_id one;
+    struct hosting on;
+    uint64_t value;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){0});
+    make_region(
+        &on, "board",
+        (struct rapahub_host_region_options){.region = {.kind = RAPAHUB_REGION_STATE_LATCH}});
+    assert_done(start_with(&on, 1, "board", roles, &one));
+    assert_int_equal(number_of(&on, 1, "get() -> i64"), RAPAHUB_EEMPTY);
+    for (value = 1; value < 6; value++) {
+        assert_done(ask_of(&on, 1, "set(u64)", (const void *const[]){&value, NULL}, NULL));
+        end_life_of(&on, 1);
+        assert_int_equal(number_of(&on, 1, "get() -> i64"), value);
+    }
+    close_host(&on);
+}
+
+/* r[verify supervise.role.grant] */
+static void any_is_the_first_free_index_in_all_lives(void **state)
+{
+    static const struct rapahub_role any[] = {{.name = "in",
+                                               .region = "news",
+                                               .kind = RAPAHUB_REGION_ROLE_CONSUMER,
+                                               .index = RAPAHUB_ROLE_ANY},
+                                              {.name = NULL}};
+    struct rapahub_guest_id guest;
+    struct hosting on;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){0});
+    make_region(&on, "news",
+                (struct rapahub_host_region_options){
+                    .region = {.kind = RAPAHUB_REGION_FANOUT, .consumers = 3}, .route = true});
+    assert_done(start_with(&on, 1, "first", consumer, &guest));
+    assert_done(start_with(&on, 2, "second", any, &guest));
+    assert_done(start_with(&on, 3, "third", any, &guest));
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(number_of(&on, 2, "index_of() -> i64"), 1);
+        assert_int_equal(number_of(&on, 3, "index_of() -> i64"), 2);
+        end_life_of(&on, i % 2 ? 2 : 3);
+    }
+    assert_refused(start_with(&on, 4, "fourth", any, &guest), RAPAHUB_EROLETAKEN, "no index left");
+    close_host(&on);
+}
+
+static int note_subscribed(void *user, const struct rapahub_region_queue *queue)
+{
+    *(int *)user = queue->subscribed;
+    return 0;
+}
+
+static bool is_subscribed(const char *region)
+{
+    int subscribed = -1;
+
+    assert_done(rapahub_region_queues(region, false, note_subscribed, &subscribed));
+    return subscribed == 1;
+}
+
+/* r[verify supervise.role.gone] r[verify supervise.role.region] */
+static void a_guest_that_is_stopped_loses_its_subscription(void **state)
+{
+    struct rapahub_host_region_options options = {
+        .region = {.kind = RAPAHUB_REGION_FANOUT, .cells = 64}, .route = true, .persistent = true};
+    struct rapahub_role in = {.name = "in", .kind = RAPAHUB_REGION_ROLE_CONSUMER};
+    struct rapahub_guest_id guest;
+    struct hosting on;
+    char name[64];
+
+    (void)state;
+    snprintf(name, sizeof name, "test-roles-%d", getpid());
+    in.region = name;
+    open_host(&on, (struct rapahub_host_options){0});
+    make_region(&on, name, options);
+    assert_done(
+        start_with(&on, 2, "reader", (const struct rapahub_role[]){in, {.name = NULL}}, &guest));
+    assert_true(is_subscribed(name));
+    end_life_of(&on, 2);
+    assert_true(is_subscribed(name));
+    assert_done(rapahub_host_stop(on.host, on.told.guest));
+    assert_false(is_subscribed(name));
+    assert_listed(&on, name, "");
+    assert_done(
+        start_with(&on, 3, "other", (const struct rapahub_role[]){in, {.name = NULL}}, &guest));
+    assert_true(is_subscribed(name));
+    close_host(&on);
+    assert_false(is_subscribed(name));
+    assert_done(rapahub_region_remove(name, 0));
+}
+
+/* A role that a guest cannot have: the start says why. r[verify supervise.role.checked] */
+static void a_role_that_cannot_be_is_refused(void **state)
+{
+    static const struct {
+        struct rapahub_role role;
+        int code;
+        const char *words;
+    } cases[] = {
+        {{.name = "out", .region = "olds", .kind = RAPAHUB_REGION_ROLE_PRODUCER},
+         RAPAHUB_ENOENT,
+         "no region 'olds'"},
+        {{.name = "out", .region = "news", .kind = RAPAHUB_REGION_ROLE_WRITER},
+         RAPAHUB_EBADKIND,
+         "has no writer"},
+        {{.name = "out", .region = "news", .kind = RAPAHUB_REGION_ROLE_ROUTER},
+         RAPAHUB_EINVAL,
+         "is of kind"},
+        {{.name = "out", .region = "news", .kind = RAPAHUB_REGION_ROLE_CONSUMER, .index = 1},
+         RAPAHUB_EINVAL,
+         "wants index 1"},
+        {{.name = "out", .region = "news", .kind = RAPAHUB_REGION_ROLE_PRODUCER},
+         RAPAHUB_EROLETAKEN,
+         "already"},
+        {{.name = "a b", .region = "news", .kind = RAPAHUB_REGION_ROLE_PRODUCER},
+         RAPAHUB_EINVAL,
+         "no name of a role"},
+        {{.name = "out", .kind = RAPAHUB_REGION_ROLE_PRODUCER}, RAPAHUB_EINVAL, "names no region"},
+    };
+    struct rapahub_guest_id guest;
+    struct hosting on;
+
+    (void)state;
+    open_news(&on, RAPAHUB_REGION_SPSC);
+    assert_done(start_with(&on, 1, "writer", producer, &guest));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct rapahub_role roles[] = {cases[i].role, {.name = NULL}};
+
+        assert_refused(start_with(&on, 2, "other", roles, &guest), cases[i].code, cases[i].words);
+    }
+    assert_listed(&on, "news", "writer out 0 active; ");
+    close_host(&on);
+}
+
+/* r[verify supervise.role.private] */
+static void a_guest_that_is_not_trusted_has_no_role(void **state)
+{
+    const struct rapahub_container_options container = {
+        .id = here, .pool_name = "test", .roles = producer};
+    const struct rapahub_guest_options options = {.chimod = LINKS, .container = &container};
+    struct rapahub_guest_id guest;
+    struct hosting on;
+
+    (void)state;
+    open_news(&on, RAPAHUB_REGION_SPSC);
+    assert_refused(rapahub_host_spawn(on.host, &options, &guest), RAPAHUB_ENOTSUP,
+                   "start it with trust 'trusted'");
+    assert_done(start(&on, LINKS, here, NULL));
+    assert_refused(rapahub_host_add_container(
+                       on.host, on.guest,
+                       &(struct rapahub_container_options){
+                           .id = container_of(9), .pool_name = "test", .roles = producer}),
+                   RAPAHUB_ENOTSUP, "start it with trust 'trusted'");
+    close_host(&on);
+}
+
+/* Another process has the role: the start fails, with its class and its step, and what stood before
+ * stands. r[verify supervise.role.again] */
+static void a_link_that_fails_is_a_failure_of_the_start(void **state)
+{
+    struct rapahub_consumer *taken;
+    struct rapahub_guest_id guest;
+    struct rapahub_region *region;
+    struct hosting on;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){0});
+    region = make_region(
+        &on, "news", (struct rapahub_host_region_options){.region = {.kind = RAPAHUB_REGION_SPSC}});
+    assert_done(rapahub_consumer_open(region, NULL, &taken));
+    assert_refused(start_with(&on, 2, "reader", consumer, &guest), RAPAHUB_EROLETAKEN,
+                   "consumer that lives");
+    rapahub_consumer_close(taken);
+    assert_done(start_with(&on, 2, "reader", consumer, &guest));
+    close_host(&on);
+}
+
+/* A container that comes to a guest that runs. r[verify supervise.role.grant] */
+static void a_container_that_is_added_has_its_roles(void **state)
+{
+    const struct rapahub_container_options container = {
+        .id = container_of(5), .pool_name = "test", .roles = consumer};
+    struct rapahub_guest_id guest;
+    struct hosting on;
+
+    (void)state;
+    open_news(&on, RAPAHUB_REGION_SPSC);
+    assert_done(start_with(&on, 1, "writer", producer, &guest));
+    assert_done(push_to(&on, 1, 1));
+    assert_done(rapahub_host_add_container(on.host, guest, &container));
+    assert_int_equal(number_of(&on, 5, "pop() -> i64"), 1);
+    assert_done(push_to(&on, 1, 2));
+    end_life_of(&on, 1);
+    assert_int_equal(number_of(&on, 5, "pop() -> i64"), 2);
+    assert_done(rapahub_host_remove_container(on.host, container_of(5)));
+    assert_listed(&on, "news", "writer out 0 active; ");
+    assert_done(rapahub_host_add_container(on.host, on.told.guest, &container));
+    assert_done(push_to(&on, 1, 3));
+    assert_int_equal(number_of(&on, 5, "pop() -> i64"), 3);
+    close_host(&on);
+}
+
+/* r[verify supervise.role.upgrade] */
+static void a_guest_with_roles_is_not_upgraded(void **state)
+{
+    const struct rapahub_upgrade_options options = {.chimod = LINKS};
+    struct rapahub_guest_id guest;
+    struct hosting on;
+
+    (void)state;
+    open_news(&on, RAPAHUB_REGION_SPSC);
+    assert_done(start_with(&on, 1, "writer", producer, &guest));
+    assert_refused(rapahub_host_upgrade(on.host, guest, &options, NULL), RAPAHUB_ENOTSUP,
+                   "has roles in regions");
+    assert_done(push_to(&on, 1, 1));
+    close_host(&on);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_guest_pushes_and_another_one_pops),
+        cmocka_unit_test(nothing_is_given_before_ready),
+        cmocka_unit_test(each_side_comes_back_with_its_role),
+        cmocka_unit_test(a_state_has_its_writer_again),
+        cmocka_unit_test(any_is_the_first_free_index_in_all_lives),
+        cmocka_unit_test(a_guest_that_is_stopped_loses_its_subscription),
+        cmocka_unit_test(a_role_that_cannot_be_is_refused),
+        cmocka_unit_test(a_guest_that_is_not_trusted_has_no_role),
+        cmocka_unit_test(a_link_that_fails_is_a_failure_of_the_start),
+        cmocka_unit_test(a_container_that_is_added_has_its_roles),
+        cmocka_unit_test(a_guest_with_roles_is_not_upgraded),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

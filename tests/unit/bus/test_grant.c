@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A role that one side takes, and the other one has: by the description of the region alone. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hub/bus/fanout.h"
+#include "hub/bus/grant/grant.h"
+#include "tests/support/testing.h"
+
+static struct rapahub_region *make(enum rapahub_region_kind kind)
+{
+    const struct rapahub_region_options options = {.kind = kind,
+                                                   .profile = RAPAHUB_REGION_HARDENED};
+    struct rapahub_region *region = NULL;
+
+    assert_int_equal(rapahub_region_create(NULL, &options, &region), 0);
+    return region;
+}
+
+static int grant(const struct rapahub_region *region, enum rapahub_region_role role,
+                 struct hub_grant *out)
+{
+    const struct hub_grant_order order = {role, 0, 4711, "holder"};
+
+    return hub_grant_make(region, &order, out);
+}
+
+/* r[verify supervise.role.holder] r[verify supervise.role.ready] */
+static void a_holder_has_the_role_and_is_given_nothing_at_first(void **state)
+{
+    struct rapahub_region *region = make(RAPAHUB_REGION_SPSC), *held = NULL;
+    struct rapahub_consumer *consumer, *another;
+    struct rapahub_producer *producer;
+    struct rapahub_message message;
+    struct hub_grant told;
+    uint64_t id = 0;
+    char got[8];
+    int fd = grant(region, RAPAHUB_REGION_ROLE_CONSUMER, &told);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_true(hub_grant_region_of(fd, &id));
+    assert_int_equal(id, told.region);
+    assert_int_equal(rapahub_consumer_open(region, NULL, &another), RAPAHUB_EROLETAKEN);
+    assert_int_equal(hub_grant_adopt(fd, &told, &held), 0);
+    assert_int_equal(rapahub_consumer_open(held, NULL, &consumer), 0);
+    assert_int_equal(rapahub_consumer_open(held, NULL, &another), RAPAHUB_EROLETAKEN);
+    assert_int_equal(rapahub_producer_open(region, NULL, &producer), 0);
+    assert_int_equal(rapahub_producer_push(producer, "news", 4, 0), 0);
+    assert_int_equal(rapahub_consumer_pop(consumer, got, sizeof got, 0, &message), RAPAHUB_EEMPTY);
+    assert_int_equal(rapahub_consumer_pop(consumer, got, sizeof got, 1000000, &message),
+                     RAPAHUB_ETIMEDOUT);
+    hub_grant_open(held);
+    assert_int_equal(rapahub_consumer_pop(consumer, got, sizeof got, 0, &message), 0);
+    assert_int_equal(message.size, 4);
+    rapahub_producer_close(producer);
+    rapahub_consumer_close(consumer);
+    assert_int_equal(rapahub_region_close(held), 0);
+    assert_int_equal(rapahub_consumer_open(region, NULL, &another), 0); /* it is free again */
+    rapahub_consumer_close(another);
+    assert_int_equal(rapahub_region_close(region), 0);
+}
+
+/* r[verify supervise.role.grant] */
+static void a_description_that_is_never_taken_up_frees_the_role(void **state)
+{
+    struct rapahub_region *region = make(RAPAHUB_REGION_MPSC);
+    struct hub_grant told;
+    int fd = grant(region, RAPAHUB_REGION_ROLE_CONSUMER, &told);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(grant(region, RAPAHUB_REGION_ROLE_CONSUMER, &told), RAPAHUB_EROLETAKEN);
+    assert_non_null(strstr(rapahub_last_error()->text, "pid 4711"));
+    close(fd);
+    hub_grant_reap(region);
+    fd = grant(region, RAPAHUB_REGION_ROLE_CONSUMER, &told);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(rapahub_region_close(region), 0);
+}
+
+/* r[verify supervise.role.holder] */
+static void numbers_that_do_not_fit_are_refused(void **state)
+{
+    struct rapahub_region *region = make(RAPAHUB_REGION_SPSC), *held;
+    struct hub_grant told, wrong[4];
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        int fd = grant(region, RAPAHUB_REGION_ROLE_CONSUMER, &told);
+
+        assert_true(fd >= 0);
+        wrong[i] = told;
+        wrong[i].region += i == 0;
+        wrong[i].lease = i == 1 ? 9999 : i == 2 ? (told.lease + 1) : told.lease;
+        wrong[i].role = i == 3 ? RAPAHUB_REGION_ROLE_PRODUCER : told.role;
+        assert_int_equal(hub_grant_adopt(fd, &wrong[i], &held), RAPAHUB_EPROTOCOL);
+        hub_grant_reap(region);
+    }
+    assert_int_equal(rapahub_region_close(region), 0);
+}
+
+static uint32_t flags_of(const struct rapahub_region *region)
+{
+    return hub_observe(&hub_fanout_consumer(region, 0)->flags);
+}
+
+/* r[verify supervise.role.kept] r[verify supervise.role.gone] */
+static void a_subscription_is_the_granters_to_end(void **state)
+{
+    struct rapahub_region *region = make(RAPAHUB_REGION_FANOUT), *held = NULL;
+    struct rapahub_consumer *consumer;
+    struct hub_grant told;
+
+    (void)state;
+    assert_int_equal(
+        hub_grant_adopt(grant(region, RAPAHUB_REGION_ROLE_CONSUMER, &told), &told, &held), 0);
+    assert_int_equal(rapahub_consumer_open(held, NULL, &consumer), 0);
+    assert_int_equal(flags_of(region), HUB_CONSUMER_SUBSCRIBED);
+    rapahub_consumer_close(consumer);
+    assert_int_equal(rapahub_region_close(held), 0);
+    assert_int_equal(flags_of(region), HUB_CONSUMER_SUBSCRIBED | HUB_CONSUMER_SUSPENDED);
+    hub_grant_unsubscribe(region, RAPAHUB_REGION_ROLE_CONSUMER, 0);
+    assert_int_equal(flags_of(region), 0);
+    assert_int_equal(rapahub_region_close(region), 0);
+}
+
+/* r[verify supervise.role.checked] */
+static void each_kind_has_its_places(void **state)
+{
+    struct rapahub_region *fanout = make(RAPAHUB_REGION_FANOUT);
+    struct rapahub_region *latch = make(RAPAHUB_REGION_STATE_LATCH);
+    struct hub_grant told;
+    bool shared;
+
+    (void)state;
+    assert_int_equal(hub_grant_places(fanout, RAPAHUB_REGION_ROLE_CONSUMER, &shared), 1);
+    assert_false(shared);
+    assert_int_equal(hub_grant_places(fanout, RAPAHUB_REGION_ROLE_PRODUCER, &shared), 1);
+    assert_true(shared);
+    assert_int_equal(hub_grant_places(fanout, RAPAHUB_REGION_ROLE_WRITER, &shared), 0);
+    assert_int_equal(hub_grant_places(latch, RAPAHUB_REGION_ROLE_WRITER, &shared), 1);
+    assert_int_equal(hub_grant_places(latch, RAPAHUB_REGION_ROLE_CONSUMER, &shared), 0);
+    assert_int_equal(grant(latch, RAPAHUB_REGION_ROLE_CONSUMER, &told), RAPAHUB_EBADKIND);
+    assert_int_equal(rapahub_region_close(fanout), 0);
+    assert_int_equal(rapahub_region_close(latch), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_holder_has_the_role_and_is_given_nothing_at_first),
+        cmocka_unit_test(a_description_that_is_never_taken_up_frees_the_role),
+        cmocka_unit_test(numbers_that_do_not_fit_are_refused),
+        cmocka_unit_test(a_subscription_is_the_granters_to_end),
+        cmocka_unit_test(each_kind_has_its_places),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
