@@ -190,6 +190,7 @@ int rapahub_guest_run(int argc, char **argv, const struct rapahub_chimod *chimod
     status = r < 0 ? refuse(guest, r) : serve_guarded(guest, argc, argv, chimod);
     hub_heartbeat_stop(&guest->heartbeat);
     guest_current_set(NULL);
+    guest_roles_close(&guest->roles);
     guest_attach_close(guest);
     guest_outward_fini(guest);
     guest_containers_fini(&guest->containers, NULL);

@@ -121,9 +121,7 @@ static int change_roles(struct order *order)
 
     if (r == 0 && what != HUB_ROLES_OPEN)
         r = RAPAHUB_EARGUMENTS;
-    if (r == 0)
-        guest_roles_open(&order->guest->roles, order->container->handle);
-    return r;
+    return r == 0 ? guest_roles_open(&order->guest->roles, order->container->handle) : r;
 }
 
 static int write_state(struct order *order)

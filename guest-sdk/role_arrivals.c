@@ -21,7 +21,7 @@ static void take(void *user, int came)
     hub_mutex_unlock(&arrivals->lock);
 }
 
-/* What was cut is missed when its role is named. */
+/* A descriptor that was cut off is missed when its role is named. */
 static void cut(void *user)
 {
     (void)user;

@@ -7,6 +7,7 @@
 #include <rapahub/chimod.h>
 
 #include "guest-sdk/current.h"
+#include "guest-sdk/delivery.h"
 #include "guest-sdk/guest_state.h"
 #include "hub/base/own.h"
 #include "hub/bus/grant/grant.h"
@@ -21,6 +22,7 @@ static void close_role(struct guest_role *role)
     rapahub_writer_close(role->writer);
     rapahub_reader_close(role->reader);
     (void)rapahub_region_close(role->region);
+    free(role->copy);
     free(role->name);
     free(role);
 }
@@ -31,13 +33,18 @@ void guest_roles_init(struct guest_roles *roles)
     hub_list_init(&roles->list);
 }
 
-void guest_roles_fini(struct guest_roles *roles)
+void guest_roles_close(struct guest_roles *roles)
 {
     if (!roles->list.next)
         return;
     HUB_LIST_EACH (&roles->list, link)
         close_role(HUB_LIST_ITEM(link, struct guest_role, link));
-    guest_role_arrivals_fini(&roles->arrivals);
+}
+
+void guest_roles_fini(struct guest_roles *roles)
+{
+    if (roles->list.next)
+        guest_role_arrivals_fini(&roles->arrivals);
 }
 
 static struct guest_role *find(const struct guest_roles *roles, uint64_t handle, const char *name,
@@ -94,7 +101,9 @@ static int build(struct guest *guest, struct guest_role *role, const struct hub_
     if (fd < 0)
         return fd;
     r = hub_grant_adopt(fd, &grant, &role->region);
-    return r == 0 ? open_handle(role, granted) : r;
+    if (r == 0)
+        r = open_handle(role, granted);
+    return r == 0 && granted->deliver ? guest_delivery_prepare(guest, role) : r;
 }
 
 static int build_named(struct guest *guest, uint64_t handle, const struct hub_granted *granted)
@@ -137,14 +146,19 @@ int guest_roles_build(struct guest *guest, struct hub_reader *arguments)
 }
 
 /* r[impl supervise.role.ready] */
-void guest_roles_open(struct guest_roles *roles, uint64_t handle)
+int guest_roles_open(struct guest_roles *roles, uint64_t handle)
 {
+    int r = 0;
+
     HUB_LIST_EACH (&roles->list, link) {
         struct guest_role *role = HUB_LIST_ITEM(link, struct guest_role, link);
 
-        if (role->handle == handle)
-            hub_grant_open(role->region);
+        if (role->handle != handle || r < 0)
+            continue;
+        hub_grant_open(role->region);
+        r = role->copy ? guest_delivery_begin(role) : 0;
     }
+    return r;
 }
 
 void guest_roles_drop(struct guest_roles *roles, uint64_t handle)

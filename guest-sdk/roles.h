@@ -11,6 +11,7 @@
 #include <rapahub/region.h>
 
 #include "guest-sdk/role_arrivals.h"
+#include "hub/base/atomic.h"
 #include "hub/base/list.h"
 #include "hub/wire/lifecycle.h"
 
@@ -18,7 +19,7 @@ struct guest;
 struct hub_reader;
 
 struct guest_role {
-    uint64_t handle; /* of its container, which may not have begun yet */
+    uint64_t handle; /* its container's, which may not have begun yet */
     char *name;
     enum rapahub_region_role kind;
     struct rapahub_region *region;
@@ -28,16 +29,26 @@ struct guest_role {
     struct rapahub_writer *writer;
     struct rapahub_reader *reader;
     struct hub_list link;
+    /* the rest is for delivery.h */
+    struct guest *guest;
+    void *copy;         /* a message's bytes; NULL: the role does not deliver */
+    size_t room;        /* its size in bytes */
+    struct hub_a32 due; /* there may be something; set by the thread of its watcher */
+    uint64_t gap_ns;    /* how long the message that stays was put off last; 0: none */
+    uint64_t dead_letters;
 };
 
 struct guest_roles {
     struct guest_role_arrivals arrivals;
     struct hub_list list; /* in the order in which they were built */
+    struct hub_a32 due;   /* a role may have something to deliver; any thread */
 };
 
 void guest_roles_init(struct guest_roles *roles);
 
-/* Closes all roles. A zeroed struct is allowed. */
+/* Closes all roles, before the link is closed, which their threads nudge. A zeroed struct is
+ * allowed, also for fini, which follows when no descriptor can come any more. */
+void guest_roles_close(struct guest_roles *roles);
 void guest_roles_fini(struct guest_roles *roles);
 
 /* Serves the message ROLE: builds a role for the container that begins next under its handle. Takes
@@ -47,8 +58,9 @@ void guest_roles_fini(struct guest_roles *roles);
  * the errors of rapahub_region_open. r[impl supervise.role.holder] */
 int guest_roles_build(struct guest *guest, struct hub_reader *arguments);
 
-/* Its guest is READY: the roles of this container are given messages and values. */
-void guest_roles_open(struct guest_roles *roles, uint64_t handle);
+/* Its guest is READY: the roles of this container are given messages and values, and are delivered.
+ * -ENOMEM, and errors of the start of a thread. */
+int guest_roles_open(struct guest_roles *roles, uint64_t handle);
 
 /* The container has ended, or did not begin: closes its roles. Subscriptions are the host's to
  * end. */

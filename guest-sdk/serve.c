@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "guest-sdk/answer.h"
+#include "guest-sdk/delivery.h"
 #include "guest-sdk/frame.h"
 #include "guest-sdk/lifecycle.h"
 #include "guest-sdk/ops.h"
@@ -232,6 +233,8 @@ bool guest_serve_queued(struct guest *guest)
     while (hub_link_ours(guest->attach.connection.link) && guest_serve_one(guest, NULL))
         served = true;
     hub_link_push(guest->attach.connection.link);
+    if (hub_load_relaxed(&guest->roles.due) != 0 && !guest_serve_over(guest))
+        served |= guest_delivery_run(guest);
     return served;
 }
 

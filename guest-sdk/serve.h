@@ -31,7 +31,8 @@ bool guest_serve_one(struct guest *guest,
 /* Runs and answers this request. */
 void guest_serve_request(struct guest *guest, struct hub_request *request);
 
-/* Runs and answers all queued requests. True if there were any: another one may come at once. */
+/* Runs and answers all queued requests, and delivers messages of roles that are due. True if there
+ * were any: another one may come at once. */
 bool guest_serve_queued(struct guest *guest);
 
 /* Answers the innermost request, which hub_direct_serve_next returned, for a method that returned

@@ -77,6 +77,17 @@ static const char *state_of(const struct host_child *child, const struct host_li
     return host_tree_states.of[state].name;
 }
 
+/* A step failed: there was no life, or its links could not be built. */
+static void add_failure(const struct host_guest *guest, const struct host_life *life,
+                        struct rapahub_report *out)
+{
+    if (life && out->exit_class != RAPAHUB_EXIT_LINK)
+        return;
+    out->failure = guest->failure.verdict.code;
+    if (guest->failure.step)
+        out->step = guest->failure.step;
+}
+
 /* r[impl supervise.report] */
 void host_report_ended(struct host_guest *guest, struct host_life *life, const struct host_end *end)
 {
@@ -91,8 +102,7 @@ void host_report_ended(struct host_guest *guest, struct host_life *life, const s
                                    .time_ns = hub_clock_wall(),
                                    .exit_class = end->class,
                                    .code = -1,
-                                   .step = !life && guest->failure.step ? guest->failure.step : "",
-                                   .failure = life ? 0 : guest->failure.verdict.code,
+                                   .step = "",
                                    .rule = end->rule,
                                    .state = state_of(child, life),
                                    .uptime_ns = end->uptime_ns,
@@ -107,6 +117,7 @@ void host_report_ended(struct host_guest *guest, struct host_life *life, const s
         take_exit(end->exit, out);
     if (life)
         take_life(guest, life, out);
+    add_failure(guest, life, out);
     host_tail_read(&guest->tail, out->log, sizeof out->log);
 }
 

@@ -21,6 +21,7 @@ struct host_role {
     enum rapahub_region_role kind;
     uint32_t index; /* RAPAHUB_ROLE_ANY: not chosen yet */
     enum rapahub_on_full on_full;
+    bool deliver;
     /* the life for which it was built last; 0: none, or its guest does not come again. It stands
      * while this is `linked` of its guest. */
     uint64_t incarnation;

@@ -67,7 +67,8 @@ int host_links_grant(const struct host_life *life, struct host_role *role, struc
                                 .role = (uint8_t)grant.role,
                                 .index = grant.index,
                                 .lease = grant.lease,
-                                .on_full = (uint8_t)role->on_full};
+                                .on_full = (uint8_t)role->on_full,
+                                .deliver = role->deliver};
     return send(life, role, fd);
 }
 

@@ -29,7 +29,7 @@ void host_links_suspend(const struct host_life *life);
 void host_links_end(struct host_container *container);
 
 /* Says whether a container of this host has the role for all of its lives. A role whose container
- * is gone for now is nobody's: a guest that is started again later may find it taken. */
+ * is gone for now is free: a guest that is started again later may find it taken. */
 bool host_links_promised(const struct host_role *role, uint32_t index);
 
 /* Says whether a role stands: its guest lives, and has it. */

@@ -15,7 +15,7 @@
 struct host_region {
     char name[RAPAHUB_REGION_NAME_MAX + 1];
     struct rapahub_region *region;
-    struct hub_list roles; /* of all containers that name it */
+    struct hub_list roles; /* the roles of all containers that name it */
     struct hub_list link;  /* in the host's list */
     bool routed;           /* a thread routes it */
     struct hub_a32 ends;   /* 1: that thread is to end */

@@ -60,7 +60,10 @@ static int check_one(const struct rapahub_role *given)
                             "the role '%s' is of kind %d: a guest is a producer, a consumer, a "
                             "writer or a reader",
                             given->name, (int)given->kind);
-    return 0;
+    return given->deliver && given->kind != RAPAHUB_REGION_ROLE_CONSUMER
+               ? rapahub_fail(RAPAHUB_EINVAL, RULE,
+                              "the role '%s' is to deliver: only a consumer does", given->name)
+               : 0;
 }
 
 static int check_free(const struct host_role *role)
@@ -116,6 +119,7 @@ static int add(const struct host_regions *regions, const struct rapahub_role *gi
     role->kind = given->kind;
     role->index = given->index;
     role->on_full = given->on_full;
+    role->deliver = given->deliver;
     r = check_place(role);
     if (r < 0)
         return r;

@@ -386,9 +386,7 @@ int hub_mapping_open_named(const char *path, const struct hub_mapping_order *ord
 
 int hub_mapping_adopt_named(int fd, size_t least, struct hub_mapping *out)
 {
-    const struct hub_mapping_order order = {.foreign = true};
-
-    return map_named(fd, "the descriptor that was received", &order, least, out);
+    return map_named(fd, "a descriptor", &(struct hub_mapping_order){.foreign = true}, least, out);
 }
 
 uint64_t hub_mapping_page_align(uint64_t size)

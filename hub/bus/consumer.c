@@ -184,6 +184,11 @@ void hub_consumer_count_undecodable(const struct rapahub_consumer *consumer)
     (void)hub_add64(&hub_region_header(consumer->role.region)->decode_errors, 1);
 }
 
+size_t hub_consumer_message_max(const struct rapahub_consumer *consumer)
+{
+    return hub_region_shape_message_max(&consumer->role.region->shape);
+}
+
 uint32_t rapahub_consumer_index(const struct rapahub_consumer *consumer)
 {
     return consumer->role.index;
@@ -204,8 +209,7 @@ int rapahub_consumer_fd(struct rapahub_consumer *consumer)
     return r < 0 ? r : hub_watcher_fd(consumer->watcher);
 }
 
-int hub_consumer_listen(struct rapahub_consumer *consumer,
-                        const struct hub_watcher_listener *listener)
+int hub_consumer_listen(struct rapahub_consumer *consumer, const struct hub_listener *listener)
 {
     return consumer->watcher ? rapahub_fail(RAPAHUB_EBUSY, "", "the consumer is listened to")
                              : hub_watcher_start(&consumer->reader, listener, &consumer->watcher);

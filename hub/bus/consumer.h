@@ -5,17 +5,19 @@
 
 #include <rapahub/region.h>
 
-#include "hub/bus/watcher.h"
+#include "hub/bus/listener.h"
 
 /* Counts in the header of its region a message that could not be decoded. Any process that takes
  * part can write the number: it is for people. */
 void hub_consumer_count_undecodable(const struct rapahub_consumer *consumer);
 
+/* Returns the bytes of the longest message. */
+size_t hub_consumer_message_max(const struct rapahub_consumer *consumer);
+
 /* Makes a thread of the library call the listener when there may be a message: once at first, and
  * once after each time that the consumer found none. In place of rapahub_consumer_fd; -EBUSY where
  * that has a thread. */
-int hub_consumer_listen(struct rapahub_consumer *consumer,
-                        const struct hub_watcher_listener *listener);
+int hub_consumer_listen(struct rapahub_consumer *consumer, const struct hub_listener *listener);
 
 /* The listener is called again not before a time, although there is a message. By the thread that
  * uses the consumer. */

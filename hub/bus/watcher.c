@@ -24,11 +24,11 @@ struct watched {
 
 struct hub_watcher {
     const struct rapahub_region *region;
-    bool many;                            /* positions of the only ring are claimed */
-    struct hub_a32 state;                 /* enum watcher_state; the thread rests on it */
-    struct hub_watcher_listener listener; /* `tell` NULL: none */
-    struct hub_a64 until_ns;              /* nothing is told before; 0: at once */
-    int fd;                               /* -1: none */
+    bool many;                    /* positions of the only ring are claimed */
+    struct hub_a32 state;         /* enum watcher_state; the thread rests on it */
+    struct hub_listener listener; /* `tell` NULL: none */
+    struct hub_a64 until_ns;      /* nothing is told before; 0: at once */
+    int fd;                       /* -1: none */
     pthread_t thread;
     uint32_t count;
     struct watched rings[];
@@ -112,8 +112,8 @@ static void aim(struct hub_watcher *watcher, const struct hub_fanin_reader *read
         hub_publish64(&watcher->rings[i].head, reader->rings[i].head);
 }
 
-int hub_watcher_start(const struct hub_fanin_reader *reader,
-                      const struct hub_watcher_listener *listener, struct hub_watcher **out)
+int hub_watcher_start(const struct hub_fanin_reader *reader, const struct hub_listener *listener,
+                      struct hub_watcher **out)
 {
     struct hub_watcher *watcher =
         calloc(1, sizeof *watcher + reader->count * sizeof *watcher->rings);
@@ -128,7 +128,7 @@ int hub_watcher_start(const struct hub_fanin_reader *reader,
         watcher->rings[i].view = reader->rings[i].view;
     aim(watcher, reader);
     watcher->state.word = WATCHER_WATCHES;
-    watcher->listener = listener ? *listener : (struct hub_watcher_listener){NULL, NULL};
+    watcher->listener = listener ? *listener : (struct hub_listener){NULL, NULL};
     watcher->fd = listener ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     r = !listener && watcher->fd < 0 ? -errno : hub_thread_start(&watcher->thread, run, watcher);
     if (r == 0) {

@@ -9,18 +9,13 @@
 #define HUB_BUS_WATCHER_H
 
 #include "hub/bus/fanin_reader.h"
+#include "hub/bus/listener.h"
 
 struct hub_watcher;
 
-/* Told in place of a descriptor; on the thread of the watcher, and must not wait. */
-struct hub_watcher_listener {
-    void (*tell)(void *user);
-    void *user;
-};
-
 /* Starts one, armed for the heads of a reader. `listener` NULL: it has a descriptor. */
-int hub_watcher_start(const struct hub_fanin_reader *reader,
-                      const struct hub_watcher_listener *listener, struct hub_watcher **out);
+int hub_watcher_start(const struct hub_fanin_reader *reader, const struct hub_listener *listener,
+                      struct hub_watcher **out);
 void hub_watcher_stop(struct hub_watcher *watcher); /* NULL is allowed */
 int hub_watcher_fd(const struct hub_watcher *watcher);
 

@@ -58,12 +58,6 @@ static const struct rapahub_raw_call raw_call = {.target = {{1, 0}, 0}};
 static const struct rapahub_raw_answer raw_answer = {.status = 0};
 static const struct rapahub_method none[] = {RAPAHUB_METHOD_END};
 
-static void visit_guest(void *user, const struct rapahub_guest_status *status)
-{
-    (void)user;
-    (void)status;
-}
-
 static void visit_child(void *user, const struct rapahub_child_status *status)
 {
     (void)user;
@@ -186,7 +180,9 @@ TRY(rapahub_host_add_container, rapahub_host_add_container(s->host, s->guest, &c
 TRY(rapahub_host_offer, rapahub_host_offer(s->host, &container, none, NULL))
 TRY(rapahub_host_methods, rapahub_host_methods(s->host, here, visit_method, NULL))
 TRY(rapahub_host_guest_methods, rapahub_host_guest_methods(s->host, s->guest, visit_method, NULL))
-TRY(rapahub_host_guests, rapahub_host_guests(s->host, visit_guest, NULL))
+TRY(rapahub_host_region, rapahub_host_region(s->host, "news", NULL, NULL))
+TRY(rapahub_host_subscriptions, rapahub_host_subscriptions(s->host, "news", NULL, NULL))
+TRY(rapahub_host_guests, rapahub_host_guests(s->host, NULL, NULL))
 TRY(rapahub_host_figures, rapahub_host_figures(s->host, s->guest, visit_figure, NULL))
 TRY(rapahub_host_begin, rapahub_host_begin(s->host, s->guest, &container, RAPAHUB_BEGIN_INIT, NULL))
 TRY(rapahub_host_plug, rapahub_host_plug(s->host, here, true))
@@ -284,6 +280,8 @@ static const struct {
     ENTRY(rapahub_host_offer),
     ENTRY(rapahub_host_methods),
     ENTRY(rapahub_host_guest_methods),
+    ENTRY(rapahub_host_region),
+    ENTRY(rapahub_host_subscriptions),
     ENTRY(rapahub_host_guests),
     ENTRY(rapahub_host_figures),
     ENTRY(rapahub_host_begin),

@@ -270,6 +270,52 @@ static void a_link_that_fails_is_a_failure_of_the_start(void **state)
     close_host(&on);
 }
 
+/* Between two lives another process takes the role, which is free at once. r[verify
+ * supervise.role.again] r[verify supervise.role.suspended] r[verify supervise.exit.class] */
+static void a_life_whose_link_fails_leaves_what_stood(void **state)
+{
+    const struct rapahub_supervision slow = {.restarts_max = 1000,
+                                             .period_ns = RAPAHUB_FOREVER,
+                                             .backoff_initial_ns = UINT64_C(300000000),
+                                             .backoff_max_ns = UINT64_C(300000000),
+                                             .backoff_first = true};
+    const struct rapahub_container_options container = {
+        .id = container_of(2), .pool_name = "test", .roles = consumer};
+    const struct rapahub_guest_options options = {.chimod = LINKS,
+                                                  .name = "reader",
+                                                  .trust = RAPAHUB_TRUST_TRUSTED,
+                                                  .supervision = &slow,
+                                                  .container = &container};
+    struct rapahub_consumer *taken;
+    struct rapahub_guest_id guest;
+    struct rapahub_child_id child;
+    struct rapahub_report report;
+    struct rapahub_region *region;
+    struct hosting on;
+
+    (void)state;
+    open_host(&on, (struct rapahub_host_options){0});
+    region = make_region(
+        &on, "news", (struct rapahub_host_region_options){.region = {.kind = RAPAHUB_REGION_SPSC}});
+    assert_done(rapahub_host_spawn(on.host, &options, &guest));
+    assert_int_equal(ask_of(&on, 2, "crash()", NULL, NULL), RAPAHUB_EDIED);
+    assert_true(until(&on, &on.told.down, 1));
+    assert_done(rapahub_consumer_open(region, NULL, &taken));
+    assert_listed(&on, "news", "reader in 0 suspended; ");
+    assert_true(until(&on, &on.told.down, 2));
+    assert_non_null(strstr(on.told.text, "consumer that lives"));
+    assert_done(rapahub_child_of(on.host, on.told.guest, &child));
+    assert_done(rapahub_child_report(on.host, child, 0, &report));
+    assert_int_equal(report.exit_class, RAPAHUB_EXIT_LINK);
+    assert_string_equal(report.step, "link");
+    assert_int_equal(report.failure, RAPAHUB_EROLETAKEN);
+    assert_listed(&on, "news", "reader in 0 suspended; ");
+    rapahub_consumer_close(taken);
+    assert_true(until(&on, &on.told.ready, 2));
+    assert_listed(&on, "news", "reader in 0 active; ");
+    close_host(&on);
+}
+
 /* A container that comes to a guest that runs. r[verify supervise.role.grant] */
 static void a_container_that_is_added_has_its_roles(void **state)
 {
@@ -292,6 +338,65 @@ static void a_container_that_is_added_has_its_roles(void **state)
     assert_done(rapahub_host_add_container(on.host, on.told.guest, &container));
     assert_done(push_to(&on, 1, 3));
     assert_int_equal(number_of(&on, 5, "pop() -> i64"), 3);
+    close_host(&on);
+}
+
+static const struct rapahub_role deliverer[] = {
+    {.name = "in", .region = "news", .kind = RAPAHUB_REGION_ROLE_CONSUMER, .deliver = true},
+    {.name = NULL}};
+
+static void await_delivered(struct hosting *on, int64_t wanted)
+{
+    uint64_t end = now_ms() + 10000;
+
+    while (number_of(on, 2, "delivered() -> i64") < wanted && now_ms() < end)
+        assert_true(rapahub_host_dispatch(on->host, 1) >= 0);
+    assert_int_equal(number_of(on, 2, "delivered() -> i64"), wanted);
+}
+
+/* r[verify supervise.role.deliver] */
+static void messages_are_delivered_in_order(void **state)
+{
+    static const uint64_t values[] = {1, 2, 999999, 3, 1000000, 4};
+    struct rapahub_guest_id guest;
+    struct hosting on;
+    uint64_t wanted = 0, sum = 0;
+
+    (void)state;
+    open_news(&on, RAPAHUB_REGION_SPSC);
+    assert_done(start_with(&on, 1, "writer", producer, &guest));
+    assert_done(push_to(&on, 1, values[0]));
+    assert_done(start_with(&on, 2, "reader", deliverer, &guest));
+    await_delivered(&on, 1);
+    for (size_t i = 1; i < sizeof values / sizeof *values; i++)
+        assert_done(push_to(&on, 1, values[i]));
+    await_delivered(&on, 5); /* one is passed over, and one comes a third time */
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (values[i] != 999999)
+            wanted = wanted * 31 + values[i];
+    assert_done(ask_of(&on, 2, "sum() -> u64", NULL, &sum));
+    assert_int_equal(sum, wanted);
+    end_life_of(&on, 2);
+    for (uint64_t i = 0; i < 60; i++)
+        assert_done(push_to(&on, 1, i));
+    await_delivered(&on, 60);
+    close_host(&on);
+}
+
+/* r[verify supervise.role.deliver] */
+static void a_module_without_the_callback_cannot_deliver(void **state)
+{
+    const struct rapahub_container_options container = {
+        .id = here, .pool_name = "test", .roles = deliverer};
+    const struct rapahub_guest_options options = {
+        .chimod = CALC, .trust = RAPAHUB_TRUST_TRUSTED, .container = &container};
+    struct rapahub_guest_id guest;
+    struct hosting on;
+
+    (void)state;
+    open_news(&on, RAPAHUB_REGION_SPSC);
+    assert_refused(rapahub_host_spawn(on.host, &options, &guest), RAPAHUB_EAPPLICATION,
+                   "no callback 'message'");
     close_host(&on);
 }
 
@@ -323,8 +428,11 @@ int main(void)
         cmocka_unit_test(a_role_that_cannot_be_is_refused),
         cmocka_unit_test(a_guest_that_is_not_trusted_has_no_role),
         cmocka_unit_test(a_link_that_fails_is_a_failure_of_the_start),
+        cmocka_unit_test(a_life_whose_link_fails_leaves_what_stood),
         cmocka_unit_test(a_container_that_is_added_has_its_roles),
         cmocka_unit_test(a_guest_with_roles_is_not_upgraded),
+        cmocka_unit_test(messages_are_delivered_in_order),
+        cmocka_unit_test(a_module_without_the_callback_cannot_deliver),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

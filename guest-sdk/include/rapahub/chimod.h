@@ -103,6 +103,13 @@ struct rapahub_container_ops {
      * while a method of the container waits in a call.
      *   default: RAPAHUB_QUERY_LOCAL */
     int (*route)(void *self, const struct rapahub_route *asked, struct rapahub_query *out);
+    /* Gets a message of a role whose option `deliver` is set, between two calls, and never before
+     * the guest is READY. Its data is a copy that holds until this returns. 0: it is taken out.
+     * -EAGAIN: it stays, and comes again after 10 ms, then after twice as long each time, at most
+     * after 1 s; later ones wait. Another code: it is passed over, logged and counted. A guest that
+     * dies meanwhile gets it again in its next life. It calls no container: rapahub_chimod_call
+     * fails. without it: a role with `deliver` cannot be had */
+    int (*message)(void *self, const char *role, const struct rapahub_message *message);
 };
 
 struct rapahub_chimod {

@@ -19,9 +19,9 @@ RAPAHUB_BEGIN_DECLS
 
 struct rapahub_host;
 
-#define RAPAHUB_ROLES_MAX     16 /* of a container */
+#define RAPAHUB_ROLES_MAX     16 /* the most that a container has */
 #define RAPAHUB_ROLE_NAME_MAX 63 /* bytes of its name: letters, digits, '_', '-', '.' */
-#define RAPAHUB_REGIONS_MAX   64 /* of a host */
+#define RAPAHUB_REGIONS_MAX   64 /* the most that a host has */
 #define RAPAHUB_ROLE_ANY      UINT32_MAX
 
 /* A role of a container. A list of them ends with one without a name. */
@@ -32,14 +32,15 @@ struct rapahub_role {
     /* which consumer of FANOUT, or producer of FANIN; RAPAHUB_ROLE_ANY: the first that is free, the
      * same in all lives */
     uint32_t index;
-    enum rapahub_on_full on_full; /* of a producer */
+    enum rapahub_on_full on_full; /* a producer's policy */
+    bool deliver; /* a consumer's messages go to the callback `message` of the chimod */
     uint64_t reserved[5];
 };
 
 /* Zero stands for the default that a comment names last. */
 struct rapahub_host_region_options {
-    /* as for rapahub_region_create; its profile is HARDENED, whatever it says: a role can be taken
-     * back from a dead guest only there */
+    /* The options of rapahub_region_create; the profile is HARDENED, whatever they say: a role can
+     * be taken back from a dead guest only there. */
     struct rapahub_region_options region;
     /* It has its name for all of this user's processes, and stays when the host ends. A region that
      * stands is opened, and must be of the same kind. Default: it is the host's own, has no name
@@ -67,8 +68,8 @@ struct rapahub_subscription {
     bool active; /* false: suspended: its guest is dead, and comes again */
 };
 
-/* Visits the roles that guests have in a region. One whose guest never had it, or will not run
- * again, is none. -ENOENT: the host has no such region. */
+/* Visits the roles that guests have in a region, but not those of guests that never had them, or
+ * will not run again. -ENOENT: the host has no such region. */
 RAPAHUB_API_CHECKED int rapahub_host_subscriptions(
     struct rapahub_host *host, const char *region,
     void (*visit)(void *user, const struct rapahub_subscription *subscription), void *user);

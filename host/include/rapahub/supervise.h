@@ -364,8 +364,9 @@ struct rapahub_report {
     int32_t code;       /* exit status; -1: none */
     int32_t signal;     /* the one that ended it; 0: none */
     bool core;          /* it left a core dump */
-    int32_t failure;    /* for class SPAWN: -errno or RAPAHUB_E… */
-    const char *step;   /* for class SPAWN: "exec", "clone", "segment" …; else ""; a constant */
+    int32_t failure;    /* for class SPAWN, and LINK: -errno or RAPAHUB_E… */
+    const char *step;   /* for class SPAWN: "exec", "clone", "segment" …; for LINK "link"; else
+                           ""; a constant */
     const char *rule;   /* the broken rule of the protocol; or ""; a constant */
     char cause[256];    /* in words, as in RAPAHUB_EVENT_DOWN */
     uint64_t time_ns;   /* the moment of the end, by CLOCK_REALTIME */

@@ -23,7 +23,7 @@ struct hub_grant_order {
     const char *name;              /* the same */
 };
 
-/* What the holder is told besides the descriptor. Each number is checked there. */
+/* Numbers that the holder is told besides the descriptor. Each number is checked there. */
 struct hub_grant {
     uint64_t region; /* its id */
     uint32_t role, index;
@@ -44,7 +44,7 @@ int hub_grant_make(const struct rapahub_region *region, const struct hub_grant_o
 
 /* Maps the region of a descriptor that was received, and owns the descriptor, also after a failure.
  * All of it is checked as by rapahub_region_open, and the numbers of the grant besides:
- * RAPAHUB_EPROTOCOL. One handle can be opened, that of the granted role. It gives nothing until
+ * RAPAHUB_EPROTOCOL. A single handle can be opened, for the granted role. It gives nothing until
  * hub_region_unshut. r[impl supervise.role.holder] */
 int hub_grant_adopt(int fd, const struct hub_grant *grant, struct rapahub_region **out);
 

@@ -9,6 +9,7 @@
 
 struct links {
     int at_init; /* what a pop of `in` returned while the container began */
+    uint64_t delivered, sum, again;
 };
 
 static int begin(void *self, const struct rapahub_container_info *info)
@@ -96,7 +97,40 @@ static int crash(void *self)
     return raise(SIGKILL);
 }
 
-static const struct rapahub_container_ops ops = {.init = begin};
+/* Values from 1,000,000 on are put off twice; 999,999 is refused. */
+static int message(void *self, const char *role, const struct rapahub_message *message)
+{
+    struct links *links = self;
+    uint64_t value = 0;
+
+    if (strcmp(role, "in") != 0 || message->size != sizeof value)
+        return RAPAHUB_EARGUMENTS;
+    memcpy(&value, message->data, sizeof value);
+    if (value == 999999)
+        return RAPAHUB_ESTATE;
+    if (value >= 1000000 && links->again < 2) {
+        links->again++;
+        return RAPAHUB_EAGAIN;
+    }
+    links->again = 0;
+    links->delivered++;
+    links->sum = links->sum * 31 + value;
+    return 0;
+}
+
+static int delivered(void *self, int64_t *out)
+{
+    *out = (int64_t)((const struct links *)self)->delivered;
+    return 0;
+}
+
+static int sum(void *self, uint64_t *out)
+{
+    *out = ((const struct links *)self)->sum;
+    return 0;
+}
+
+static const struct rapahub_container_ops ops = {.init = begin, .message = message};
 static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(pid, pid, i32, void),
     RAPAHUB_METHOD(at_init, at_init, i32, void),
@@ -105,6 +139,8 @@ static const struct rapahub_method methods[] = {
     RAPAHUB_METHOD(index_of, index_of, i64, void),
     RAPAHUB_METHOD(set, set, void, u64),
     RAPAHUB_METHOD(get, get, i64, void),
+    RAPAHUB_METHOD(delivered, delivered, i64, void),
+    RAPAHUB_METHOD(sum, sum, u64, void),
     RAPAHUB_METHOD(crash, crash, void, void),
     RAPAHUB_METHOD_END,
 };
