@@ -68,7 +68,7 @@ static struct rig *begin(bool shared, uint64_t most)
 
 static void enter(struct rig *rig)
 {
-    const struct hub_slots_line line = {-1, hear, rig};
+    const struct hub_slots_line line = {-1, hear, rig, NULL};
     char path[64];
 
     snprintf(path, sizeof path, "/proc/self/fd/%d", rig->host->mapping.fd);
