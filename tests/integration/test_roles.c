@@ -279,8 +279,10 @@ static void a_life_whose_link_fails_leaves_what_stood(void **state)
                                              .backoff_initial_ns = UINT64_C(300000000),
                                              .backoff_max_ns = UINT64_C(300000000),
                                              .backoff_first = true};
+    struct rapahub_role roles[] = {{.name = "in", .kind = RAPAHUB_REGION_ROLE_CONSUMER},
+                                   {.name = NULL}};
     const struct rapahub_container_options container = {
-        .id = container_of(2), .pool_name = "test", .roles = consumer};
+        .id = container_of(2), .pool_name = "test", .roles = roles};
     const struct rapahub_guest_options options = {.chimod = LINKS,
                                                   .name = "reader",
                                                   .trust = RAPAHUB_TRUST_TRUSTED,
@@ -290,18 +292,25 @@ static void a_life_whose_link_fails_leaves_what_stood(void **state)
     struct rapahub_guest_id guest;
     struct rapahub_child_id child;
     struct rapahub_report report;
+    struct rapahub_region_report seen;
     struct rapahub_region *region;
     struct hosting on;
+    char news[64];
 
     (void)state;
+    snprintf(news, sizeof news, "test-link-%d", getpid());
+    roles[0].region = news;
     open_host(&on, (struct rapahub_host_options){0});
-    region = make_region(
-        &on, "news", (struct rapahub_host_region_options){.region = {.kind = RAPAHUB_REGION_SPSC}});
+    region = make_region(&on, news,
+                         (struct rapahub_host_region_options){
+                             .region = {.kind = RAPAHUB_REGION_SPSC}, .persistent = true});
     assert_done(rapahub_host_spawn(on.host, &options, &guest));
     assert_int_equal(ask_of(&on, 2, "crash()", NULL, NULL), RAPAHUB_EDIED);
     assert_true(until(&on, &on.told.down, 1));
+    assert_done(rapahub_region_inspect(news, false, &seen));
+    assert_int_equal(seen.reaped, 1); /* by the host, before another one needs it */
     assert_done(rapahub_consumer_open(region, NULL, &taken));
-    assert_listed(&on, "news", "reader in 0 suspended; ");
+    assert_listed(&on, news, "reader in 0 suspended; ");
     assert_true(until(&on, &on.told.down, 2));
     assert_non_null(strstr(on.told.text, "consumer that lives"));
     assert_done(rapahub_child_of(on.host, on.told.guest, &child));
@@ -309,11 +318,12 @@ static void a_life_whose_link_fails_leaves_what_stood(void **state)
     assert_int_equal(report.exit_class, RAPAHUB_EXIT_LINK);
     assert_string_equal(report.step, "link");
     assert_int_equal(report.failure, RAPAHUB_EROLETAKEN);
-    assert_listed(&on, "news", "reader in 0 suspended; ");
+    assert_listed(&on, news, "reader in 0 suspended; ");
     rapahub_consumer_close(taken);
     assert_true(until(&on, &on.told.ready, 2));
-    assert_listed(&on, "news", "reader in 0 active; ");
+    assert_listed(&on, news, "reader in 0 active; ");
     close_host(&on);
+    assert_done(rapahub_region_remove(news, 0));
 }
 
 /* A container that comes to a guest that runs. r[verify supervise.role.grant] */
