@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/bus/blocker.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "hub/base/clock.h"
 #include "hub/base/printable.h"
 #include "hub/bus/region_lease.h"
 
@@ -41,6 +43,22 @@ void hub_blocker_find(const struct rapahub_region *region, uint64_t position,
         out->since_ns = hub_load_relaxed64(&lease->since_ns);
         hub_blocker_name(region, i, out->name);
     }
+}
+
+int hub_blocker_refuse(const struct rapahub_region *region, uint64_t position,
+                       struct rapahub_region_blocker *out)
+{
+    hub_blocker_find(region, position, out);
+    if (!out->known)
+        return rapahub_fail(RAPAHUB_EBLOCKED, "region.blocked",
+                            "position %" PRIu64 " is claimed and not published, and the region has "
+                            "no lease that says by which process",
+                            position);
+    return rapahub_fail(RAPAHUB_EBLOCKED, "region.blocked",
+                        "lease %" PRIu32 " (%s, pid %" PRId32 ") at position %" PRIu64
+                        " for %" PRIu64 " ms: continue or kill it",
+                        out->lease, out->name, out->pid, out->position,
+                        (hub_clock_now() - out->since_ns) / HUB_MILLISECOND);
 }
 
 bool hub_blocker_is_dead(const struct rapahub_region *region, uint64_t position)

@@ -9,6 +9,10 @@
 void hub_blocker_find(const struct rapahub_region *region, uint64_t position,
                       struct rapahub_region_blocker *out);
 
+/* Finds out who it is, and returns RAPAHUB_EBLOCKED with a diagnosis that says so. */
+int hub_blocker_refuse(const struct rapahub_region *region, uint64_t position,
+                       struct rapahub_region_blocker *out);
+
 /* Says whether the holder of such a lease is proven dead. */
 bool hub_blocker_is_dead(const struct rapahub_region *region, uint64_t position);
 

@@ -72,6 +72,9 @@ int rapahub_consumer_open(struct rapahub_region *region,
     uint32_t index = options ? options->index : 0;
     int r = check_index(region, index);
 
+    if (r == 0 && hub_region_shape_is_sequencer(&region->shape))
+        r = rapahub_fail(RAPAHUB_EBADKIND, "region.kind",
+                         "the region is a sequencer: it has stages, and no messages");
     if (r == 0 && !is_zero(options))
         r = rapahub_fail(RAPAHUB_EINVAL, "", "reserved options of a consumer must be 0");
     if (r < 0)

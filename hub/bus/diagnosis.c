@@ -13,6 +13,7 @@
 #include "hub/bus/region_check.h"
 #include "hub/bus/region_lease.h"
 #include "hub/bus/resume.h"
+#include "hub/bus/sequencer_diagnosis.h"
 #include "hub/bus/state_diagnosis.h"
 
 #define SCAN_MAX 65536 /* cells; of larger rings the counters are believed */
@@ -100,14 +101,15 @@ static bool has_role(const struct rapahub_region *region, enum hub_lease_role ro
     return false;
 }
 
-static int report_rings(const struct rapahub_region *region, struct rapahub_region_report *out)
+static int report_roles(const struct rapahub_region *region, struct rapahub_region_report *out)
 {
     int r;
 
     out->producer = has_role(region, HUB_LEASE_PRODUCER, HUB_REGION_LOCK_PRODUCER);
     out->consumer = has_role(region, HUB_LEASE_CONSUMER, HUB_REGION_LOCK_CONSUMER);
     r = region->shape.kind == HUB_REGION_FANIN ? hub_fanin_diagnosis_report(region, SCAN_MAX, out)
-                                               : report_positions(region, out);
+        : region->shape.kind == HUB_REGION_SEQUENCER ? hub_sequencer_diagnosis_report(region, out)
+                                                     : report_positions(region, out);
     if (r == 0 && region->shape.kind == HUB_REGION_FANOUT)
         r = hub_fanout_diagnosis_report(region, SCAN_MAX, out);
     if (out->stuck)
@@ -124,7 +126,7 @@ static int report_body(struct rapahub_region *region, struct rapahub_region_repo
     out->decode_errors = hub_load_relaxed64(&header->decode_errors);
     out->reaped = hub_load_relaxed64(&header->reaped_total);
     if (!hub_region_shape_is_state(&region->shape))
-        return report_rings(region, out);
+        return report_roles(region, out);
     out->writer = has_role(region, HUB_LEASE_WRITER, HUB_REGION_LOCK_WRITER);
     return hub_state_diagnosis_report(region, out);
 }
@@ -186,7 +188,8 @@ static void set_action(struct rapahub_region_report *report, const char *name)
         return;
     }
     if (report->verdict == 0 &&
-        (hub_fanout_diagnosis_action(report, name) || hub_fanin_diagnosis_action(report)))
+        (hub_fanout_diagnosis_action(report, name) || hub_fanin_diagnosis_action(report) ||
+         hub_sequencer_diagnosis_action(report, name)))
         return;
     if (report->verdict < 0)
         text = action_for_verdict(report);
@@ -259,6 +262,29 @@ int rapahub_region_queues(const char *name, bool foreign,
     return r;
 }
 
+int rapahub_region_stages(const char *name, bool foreign,
+                          int (*visit)(void *user, const struct rapahub_region_stage_report *stage),
+                          void *user)
+{
+    struct rapahub_region region;
+    struct hub_region_found found;
+    struct rapahub_region_stage_report stage;
+    int r = look(name, foreign, &region);
+
+    if (r < 0)
+        return r;
+    r = hub_region_check(region.mapping.data, region.mapping.size, 0, &found);
+    region.shape = found.shape;
+    if (r == 0)
+        hub_region_set_views(&region);
+    for (uint32_t i = 0; r == 0 && i < region.sequencer.stage_count; i++) {
+        hub_sequencer_diagnosis_stage(&region, i, &stage);
+        r = visit(user, &stage);
+    }
+    hub_mapping_fini(&region.mapping);
+    return r;
+}
+
 int rapahub_region_leases(const char *name, bool foreign,
                           int (*visit)(void *user, const struct rapahub_region_participant *who),
                           void *user)
@@ -302,6 +328,7 @@ enum rapahub_region_class rapahub_region_class(int code)
         return RAPAHUB_REGION_CLASS_TRANSIENT;
     case RAPAHUB_EROLETAKEN:
     case RAPAHUB_ERETIRED:
+    case RAPAHUB_EGAP:
     case RAPAHUB_ESTALE:
         return RAPAHUB_REGION_CLASS_POLICY;
     case RAPAHUB_EBADMAGIC:

@@ -16,7 +16,7 @@ static void aim(struct hub_ring_reader *ring, struct rapahub_region *region, uin
                          : region->view;
     ring->many = !fanout && hub_region_shape_claims(shape);
     ring->producer = (struct hub_role_counterpart){
-        region, fanout ? HUB_LEASE_ROUTER : HUB_LEASE_PRODUCER, false};
+        .region = region, .role = fanout ? HUB_LEASE_ROUTER : HUB_LEASE_PRODUCER};
 }
 
 int hub_fanin_reader_begin(struct hub_fanin_reader *reader, struct rapahub_region *region,

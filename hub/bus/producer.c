@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rapahub/region.h>
+#include <rapahub/sequencer.h>
 
 #include "hub/base/clock.h"
 #include "hub/bus/bus_wait.h"
 #include "hub/bus/mpsc.h"
+#include "hub/bus/reap.h"
 #include "hub/bus/resume.h"
 #include "hub/bus/role.h"
+#include "hub/bus/sequencer/sequencer_claim.h"
 #include "hub/bus/spsc.h"
 
 #define BACKOFF_FIRST HUB_MICROSECOND
@@ -19,7 +21,10 @@
 struct rapahub_producer {
     struct hub_ring_view view;
     struct hub_role role;
-    struct hub_role_counterpart consumer; /* or the router of FANOUT */
+    struct hub_role_counterpart consumer; /* or the router of FANOUT, or the slowest stage */
+    struct hub_sequencer_claimer
+        claimer;     /* SEQUENCER, which has no ring: its view has the sleeps */
+    uint32_t wanted; /* positions that a claim waits for */
     uint32_t message_max;
     struct hub_a64 *intent; /* in its lease; NULL: no leases, or no other producer */
     enum rapahub_on_full on_full;
@@ -39,6 +44,10 @@ static int check_options(const struct rapahub_region *region,
     if (reserved != 0 || (unsigned)options->on_full > RAPAHUB_ON_FULL_FAIL)
         return rapahub_fail(RAPAHUB_EINVAL, "region.edge",
                             "an option of the producer is not valid");
+    if (options->on_full == RAPAHUB_ON_FULL_DROP && hub_region_shape_is_sequencer(&region->shape))
+        return rapahub_fail(RAPAHUB_EINVAL, "region.edge",
+                            "a producer of a sequencer has no message to drop: choose another "
+                            "policy");
     if (options->on_full == RAPAHUB_ON_FULL_BLOCK &&
         !hub_region_shape_has(&region->shape, HUB_CAP_WAKE_FUTEX))
         return rapahub_fail(RAPAHUB_EINVAL, "region.edge",
@@ -47,17 +56,38 @@ static int check_options(const struct rapahub_region *region,
     return 0;
 }
 
+static int begin_sequencer(struct rapahub_producer *producer, struct rapahub_region *region)
+{
+    int r = hub_role_take(region, HUB_LEASE_PRODUCER, 0, &producer->role);
+
+    if (r < 0)
+        return r;
+    producer->spins = true;
+    producer->view.not_empty = hub_region_sequencer_cursor(region);
+    producer->view.not_full = hub_region_sequencer_space(region);
+    producer->consumer = (struct hub_role_counterpart){
+        .region = region, .role = HUB_LEASE_CONSUMER, .index = RAPAHUB_STAGE_NONE};
+    producer->claimer.view = region->sequencer;
+    if (hub_region_shape_claims(&region->shape) && producer->role.lease != HUB_LEASE_NONE)
+        producer->claimer.intent = &hub_region_lease_at(region, producer->role.lease)->intent;
+    hub_sequencer_claim_begin(&producer->claimer);
+    return 0;
+}
+
 static int begin(struct rapahub_producer *producer, struct rapahub_region *region, uint32_t index)
 {
     int r;
 
+    if (hub_region_shape_is_sequencer(&region->shape))
+        return begin_sequencer(producer, region);
     producer->view = region->view;
     if (region->shape.kind == HUB_REGION_FANIN)
         producer->view = hub_region_ring_view(region->mapping.data, &region->shape, index);
     producer->single = !hub_region_shape_claims(&region->shape);
     producer->spins = true;
     producer->message_max = hub_region_shape_message_max(&region->shape);
-    producer->consumer = (struct hub_role_counterpart){region, HUB_LEASE_CONSUMER, false};
+    producer->consumer =
+        (struct hub_role_counterpart){.region = region, .role = HUB_LEASE_CONSUMER};
     if (region->shape.kind == HUB_REGION_FANOUT)
         producer->consumer.role = HUB_LEASE_ROUTER;
     r = hub_role_take(region, HUB_LEASE_PRODUCER, index, &producer->role);
@@ -137,14 +167,44 @@ static bool has_room(const void *user)
 {
     const struct rapahub_producer *producer = user;
 
+    if (!producer->view.ring)
+        return hub_sequencer_claim_has_room(&producer->claimer, producer->wanted);
     return producer->single ? !hub_spsc_is_full(&producer->view, producer->tail)
                             : !hub_mpsc_is_full(&producer->view);
+}
+
+/* The stage in the way is the counterpart; where that is another one now, it is looked at anew. */
+static int look_at_stages(struct rapahub_producer *producer)
+{
+    struct hub_role_counterpart *stage = &producer->consumer;
+    const struct hub_sequencer_view *view = &producer->claimer.view;
+    uint32_t slowest = HUB_STAGE_NONE;
+    uint64_t limit;
+    int r = hub_sequencer_gate_limit(view, &limit, &slowest);
+    bool died = false;
+
+    if (slowest != stage->index) {
+        stage->index = slowest;
+        stage->seen = false;
+    }
+    if (slowest != HUB_STAGE_NONE)
+        died = hub_role_counterpart_died(stage);
+    hub_reap_stages(stage->region);
+    if (died && view->stages[slowest].on_death == HUB_STAGE_HOLD)
+        return rapahub_fail(RAPAHUB_EPEERDEAD, "region.stage.dead",
+                            "the ring is full, and stage %" PRIu32
+                            ", which holds it, is dead: start "
+                            "it again, or evict it",
+                            slowest);
+    return r == RAPAHUB_ECORRUPT ? r : 0;
 }
 
 static int look_at_consumer(void *user)
 {
     struct rapahub_producer *producer = user;
 
+    if (!producer->view.ring)
+        return look_at_stages(producer);
     return hub_role_counterpart_died(&producer->consumer)
                ? rapahub_fail(RAPAHUB_EPEERDEAD, "region.peer.dead",
                               "the region is full, and its %s is dead",
@@ -207,16 +267,24 @@ static int push_when_there_is_room(struct rapahub_producer *producer,
     return r;
 }
 
+static int refuse_message(const struct rapahub_producer *producer, size_t size)
+{
+    if (!producer->view.ring)
+        return rapahub_fail(RAPAHUB_EBADKIND, "region.kind",
+                            "the region is a sequencer: its positions are claimed and published");
+    return rapahub_fail(RAPAHUB_EMSGSIZE, "region.cell",
+                        "a message of %zu bytes: a cell of the region has room for %u", size,
+                        producer->message_max);
+}
+
 int rapahub_producer_push(struct rapahub_producer *producer, const void *data, size_t size,
                           uint64_t timeout_ns)
 {
     const struct rapahub_message message = {.data = data, .size = size};
     int r;
 
-    if (size > producer->message_max)
-        return rapahub_fail(RAPAHUB_EMSGSIZE, "region.cell",
-                            "a message of %zu bytes: a cell of the region has room for %u", size,
-                            producer->message_max);
+    if (size > producer->message_max || !producer->view.ring)
+        return refuse_message(producer, size);
     r = try_push(producer, data, size);
     if (r == RAPAHUB_EFULL && producer->on_full == RAPAHUB_ON_FULL_DROP) {
         producer->dropped++;
@@ -227,6 +295,52 @@ int rapahub_producer_push(struct rapahub_producer *producer, const void *data, s
     if (r == 0)
         hub_sleep_wake(&producer->view.not_empty);
     return r;
+}
+
+static int refuse_claim(void)
+{
+    return rapahub_fail(RAPAHUB_EBADKIND, "region.kind",
+                        "the region has messages: only positions of a sequencer are claimed");
+}
+
+int rapahub_producer_claim(struct rapahub_producer *producer, uint32_t count, uint64_t timeout_ns,
+                           uint64_t *position)
+{
+    uint64_t gap = BACKOFF_FIRST, deadline = timeout_ns ? hub_clock_after(timeout_ns) : 0;
+    int r;
+
+    if (producer->view.ring)
+        return refuse_claim();
+    producer->wanted = count;
+    while ((r = hub_sequencer_claim(&producer->claimer, count, position)) == RAPAHUB_EFULL) {
+        r = wait_for_room(producer, &gap, deadline);
+        if (r < 0)
+            return r;
+    }
+    return r;
+}
+
+int rapahub_producer_publish(struct rapahub_producer *producer, uint64_t position, uint32_t count)
+{
+    int r = producer->view.ring ? refuse_claim()
+                                : hub_sequencer_claim_publish(&producer->claimer, position, count);
+
+    if (r == 0)
+        hub_sleep_wake(&producer->view.not_empty);
+    return r;
+}
+
+/* A lease goes back without an intent: what it covers must be settled before. */
+static void give_up(struct rapahub_producer *producer)
+{
+    struct rapahub_region *region = producer->role.region;
+    bool poison = hub_region_shape_has(&region->shape, HUB_CAP_POISON);
+
+    if (producer->claimer.left == 0)
+        return;
+    (void)hub_add64(&hub_region_header(region)->poisoned_total,
+                    hub_sequencer_claim_give_up(&producer->claimer, poison));
+    hub_sleep_wake(&producer->view.not_empty);
 }
 
 uint32_t rapahub_producer_index(const struct rapahub_producer *producer)
@@ -243,6 +357,7 @@ void rapahub_producer_close(struct rapahub_producer *producer)
 {
     if (!producer)
         return;
+    give_up(producer);
     hub_role_drop(&producer->role);
     free(producer);
 }

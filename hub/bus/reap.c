@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/bus/reap.h"
 
+#include "hub/base/clock.h"
 #include "hub/bus/fanin.h"
 #include "hub/bus/fanout.h"
+#include "hub/bus/sequencer/sequencer_claim.h"
 
 static uint64_t with_state(uint64_t owner, enum hub_lease_state state)
 {
@@ -38,15 +40,29 @@ static bool poison(const struct rapahub_region *region, uint32_t dead, uint64_t 
     return true;
 }
 
+/* The same for a position of a sequencer, whose word says what the state of a cell does. */
+static bool poison_word(const struct rapahub_region *region, uint32_t dead, uint64_t position)
+{
+    if (!hub_sequencer_claim_is_missing(&region->sequencer, position))
+        return true;
+    if (hub_region_lease_covering(region, position, dead) != HUB_LEASE_NONE)
+        return false;
+    if (hub_sequencer_claim_poison(&region->sequencer, position))
+        (void)hub_add64(&hub_region_header(region)->poisoned_total, 1);
+    return true;
+}
+
 static bool reap_cells(const struct rapahub_region *region, const struct hub_dead *dead)
 {
     struct hub_intent intent = hub_region_lease_intent(hub_region_lease_at(region, dead->lease));
     bool done = true;
 
-    if (!hub_region_shape_claims(&region->shape) || !region->view.poison)
+    if (!hub_region_shape_claims(&region->shape) ||
+        !hub_region_shape_has(&region->shape, HUB_CAP_POISON))
         return true;
     for (uint32_t i = 0; i < intent.count; i++)
-        done &= poison(region, dead->lease, intent.first + i);
+        done &= (hub_region_shape_is_sequencer(&region->shape) ? poison_word : poison)(
+            region, dead->lease, intent.first + i);
     return done;
 }
 
@@ -59,12 +75,40 @@ static void reap_writer(const struct rapahub_region *region, const struct hub_de
     hub_sleep_wake_all(&changed);
 }
 
+static void wake_stages_and_producers(const struct rapahub_region *region)
+{
+    struct hub_sleep cursor = hub_region_sequencer_cursor(region);
+    struct hub_sleep space = hub_region_sequencer_space(region);
+
+    hub_sleep_wake_all(&cursor);
+    hub_sleep_wake_all(&space);
+}
+
+/* The gate comes before the word of its lease: a reaper that follows does it again. */
+static void reap_stages(const struct rapahub_region *region, const struct hub_dead *dead)
+{
+    const struct hub_sequencer_view *view = &region->sequencer;
+
+    (void)hub_claim(&view->body->producer_lease, dead->lease + 1, 0);
+    for (uint32_t i = 0; i < view->stage_count; i++) {
+        if (hub_observe(&view->gates[i].lease) != dead->lease + 1)
+            continue;
+        hub_sequencer_gate_died(view, i, hub_clock_now());
+        (void)hub_claim(&view->gates[i].lease, dead->lease + 1, 0);
+    }
+    wake_stages_and_producers(region);
+}
+
 static void reap_roles(const struct rapahub_region *region, const struct hub_dead *dead)
 {
     struct hub_region_ring *ring = region->view.ring;
 
     if (hub_region_shape_is_state(&region->shape)) {
         reap_writer(region, dead);
+        return;
+    }
+    if (hub_region_shape_is_sequencer(&region->shape)) {
+        reap_stages(region, dead);
         return;
     }
     (void)hub_claim(&ring->producer_lease, dead->lease + 1, 0);
@@ -93,10 +137,25 @@ static bool reap_one(struct rapahub_region *region, const struct hub_dead *dead)
     return true;
 }
 
+/* A stage that came again in time is no longer frozen. */
+static void evict_expired(const struct rapahub_region *region)
+{
+    uint32_t stage;
+
+    while ((stage = hub_sequencer_gate_expired(&region->sequencer, hub_clock_now())) !=
+           HUB_STAGE_NONE) {
+        hub_sequencer_gate_evict(&region->sequencer, stage);
+        wake_stages_and_producers(region);
+    }
+}
+
 uint32_t hub_reap_dead(struct rapahub_region *region)
 {
     uint32_t freed = 0;
     struct hub_dead dead;
+
+    if (hub_region_shape_is_sequencer(&region->shape))
+        evict_expired(region);
 
     for (uint32_t i = 0; i < region->shape.lease_count; i++)
         if (hub_region_lease_prove(region, i, &dead))
@@ -116,4 +175,20 @@ uint32_t hub_reap_try(struct rapahub_region *region)
     freed = hub_reap_dead(region);
     hub_region_table_leave(region);
     return freed;
+}
+
+void hub_reap_stages(struct rapahub_region *region)
+{
+    const struct hub_sequencer_view *view = &region->sequencer;
+    bool found = hub_sequencer_gate_expired(view, hub_clock_now()) != HUB_STAGE_NONE;
+    struct hub_dead dead;
+
+    for (uint32_t i = 0; i < view->stage_count && !found; i++) {
+        uint32_t lease = hub_observe(&view->gates[i].lease);
+
+        found = lease > 0 && lease <= region->shape.lease_count &&
+                hub_region_lease_prove(region, lease - 1, &dead);
+    }
+    if (found)
+        (void)hub_reap_try(region);
 }

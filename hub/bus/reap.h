@@ -14,4 +14,8 @@ uint32_t hub_reap_dead(struct rapahub_region *region);
 /* The same if TABLE can be had at once; else another process is doing it, or is stopped. */
 uint32_t hub_reap_try(struct rapahub_region *region);
 
+/* SEQUENCER: looks at all stages, and takes back what dead ones held if TABLE can be had at once;
+ * evicts those whose freeze is over. */
+void hub_reap_stages(struct rapahub_region *region);
+
 #endif

@@ -129,6 +129,9 @@ void hub_region_set_views(struct rapahub_region *region)
 
     if (hub_region_shape_is_state(shape))
         region->state = hub_state_view_at(region->mapping.data, shape->body_off, &shape->state);
+    else if (hub_region_shape_is_sequencer(shape))
+        region->sequencer =
+            hub_sequencer_view_at(region->mapping.data, shape->body_off, &shape->sequencer);
     else
         region->view = hub_region_view(region->mapping.data, shape);
 }
@@ -143,6 +146,29 @@ struct hub_sleep hub_region_state_changed(const struct rapahub_region *region)
                                        hub_region_shape_has(shape, HUB_CAP_WAKE_FUTEX),
                               .light = hub_region_shape_has(shape, HUB_CAP_WAKE_ASYM),
                               .gap_ns = READ_ONLY_GAP};
+}
+
+static struct hub_sleep sleep_at(const struct rapahub_region *region, struct hub_a32 *seq,
+                                 struct hub_a32 *flag)
+{
+    return (struct hub_sleep){.seq = seq,
+                              .flag = flag,
+                              .futex = hub_region_shape_has(&region->shape, HUB_CAP_WAKE_FUTEX),
+                              .light = hub_region_shape_has(&region->shape, HUB_CAP_WAKE_ASYM)};
+}
+
+struct hub_sleep hub_region_sequencer_cursor(const struct rapahub_region *region)
+{
+    struct hub_region_sequencer *body = region->sequencer.body;
+
+    return sleep_at(region, &body->cursor_seq, &body->cursor_flag);
+}
+
+struct hub_sleep hub_region_sequencer_space(const struct rapahub_region *region)
+{
+    struct hub_region_sequencer *body = region->sequencer.body;
+
+    return sleep_at(region, &body->space_seq, &body->space_flag);
 }
 
 int hub_region_explain_init(int fd, uint32_t initialized, int r)

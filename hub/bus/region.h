@@ -18,6 +18,7 @@
 #include "hub/base/mutex.h"
 #include "hub/bus/cell.h"
 #include "hub/bus/region_shape.h"
+#include "hub/bus/sequencer/sequencer_view.h"
 #include "hub/bus/sleep.h"
 #include "hub/bus/state/state_view.h"
 
@@ -69,8 +70,9 @@ struct hub_region_holder {
 struct rapahub_region {
     struct hub_mapping mapping;
     struct hub_region_shape shape;
-    struct hub_ring_view view;   /* empty where it is a state */
-    struct hub_state_view state; /* empty where it is none */
+    struct hub_ring_view view;           /* empty where it has no cells */
+    struct hub_state_view state;         /* empty where it is none */
+    struct hub_sequencer_view sequencer; /* empty where it is none */
     bool read_only;
     uint32_t generation;
     uint64_t wait_ns;
@@ -109,7 +111,7 @@ int hub_region_attach(struct hub_mapping *mapping,
 int hub_region_explain_init(int fd, uint32_t initialized, int r);
 
 /* Makes the view of the ring that producers publish into, of FANIN the first one, from a shape that
- * was checked and is not that of a state. */
+ * was checked and has cells. */
 struct hub_ring_view hub_region_view(uint8_t *data, const struct hub_region_shape *shape);
 
 /* The same for the queue of a consumer of FANOUT: its router waits for room in any of them. */
@@ -122,6 +124,10 @@ struct hub_ring_view hub_region_ring_view(uint8_t *data, const struct hub_region
 
 /* Makes the views of a region whose shape was checked. */
 void hub_region_set_views(struct rapahub_region *region);
+
+/* Where the stages of a sequencer sleep, and where its producers do. */
+struct hub_sleep hub_region_sequencer_cursor(const struct rapahub_region *region);
+struct hub_sleep hub_region_sequencer_space(const struct rapahub_region *region);
 
 /* Where the readers of a state sleep. In a region that is mapped read-only they look each
  * millisecond. */

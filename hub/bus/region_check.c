@@ -123,9 +123,11 @@ static int check_caps(const struct hub_region_header *h)
 static int check_length(const struct copy *copy)
 {
     const struct hub_region_header *h = &copy->header;
-    bool state = hub_state_shape_is_kind(KIND(h->flags));
+    uint32_t kind = KIND(h->flags);
     uint64_t least = HUB_REGION_HEADER_BYTES +
-                     (state ? sizeof(struct hub_region_latch) : sizeof(struct hub_region_ring));
+                     (hub_state_shape_is_kind(kind)  ? sizeof(struct hub_region_latch)
+                      : kind == HUB_REGION_SEQUENCER ? sizeof(struct hub_region_sequencer)
+                                                     : sizeof(struct hub_region_ring));
 
     if (h->layout_bytes < least || h->layout_bytes >= HUB_REGION_SIZE_MAX)
         return rapahub_fail(RAPAHUB_ELAYOUTBYTES, "region.length",
@@ -245,12 +247,28 @@ static bool take_state(const uint8_t *data, struct hub_region_shape *shape)
            hub_region_shape_holds(shape);
 }
 
+/* Stages that are frozen or evicted on their death need leases. */
+static bool take_sequencer(const uint8_t *data, struct hub_region_shape *shape)
+{
+    bool repairs = false;
+
+    shape->ring_off = 0;
+    if (!is_inside(shape, shape->body_off, sizeof(struct hub_region_sequencer)) ||
+        !hub_sequencer_shape_read(data, shape->body_off, shape->layout_bytes, &shape->sequencer))
+        return false;
+    for (uint32_t i = 0; i < shape->sequencer.stage_count; i++)
+        repairs |= shape->sequencer.stages[i].on_death != HUB_STAGE_HOLD;
+    return (!repairs || shape->lease_count > 0) && hub_region_shape_holds(shape);
+}
+
 static bool take_body(const uint8_t *data, struct hub_region_found *out)
 {
     struct hub_region_shape *shape = &out->shape;
 
     if (hub_region_shape_is_state(shape))
         return take_state(data, shape);
+    if (hub_region_shape_is_sequencer(shape))
+        return take_sequencer(data, shape);
     if (shape->kind == HUB_REGION_FANOUT && !take_fanout(data, shape))
         return false;
     if (shape->kind == HUB_REGION_FANIN && !take_fanin(data, shape))

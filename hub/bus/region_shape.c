@@ -60,10 +60,10 @@ static int check_options(const struct rapahub_region_options *o,
 
     if (!hub_region_shape_is_kind((uint32_t)o->kind))
         return refuse("the kind of a region", (uint32_t)o->kind,
-                      "give one, SPSC, MPSC, FANOUT, FANIN, STATE_V1 or STATE_LATCH");
+                      "give one, SPSC, MPSC, FANOUT, FANIN, SEQUENCER, STATE_V1 or STATE_LATCH");
     if (o->profile != RAPAHUB_REGION_V1 && o->profile != RAPAHUB_REGION_HARDENED)
         return refuse("the profile of a region", (uint32_t)o->profile, "V1 or HARDENED");
-    r = hub_region_shape_is_state(shape) ? 0 : check_cells(o, shape);
+    r = hub_region_shape_has_cells(shape) ? check_cells(o, shape) : 0;
     if (r < 0)
         return r;
     if (o->leases > HUB_REGION_LEASES_MAX)
@@ -78,13 +78,16 @@ static int check_options(const struct rapahub_region_options *o,
 static int set_producers(const struct rapahub_region_options *options,
                          struct hub_region_shape *shape)
 {
-    if (shape->kind != HUB_REGION_FANIN)
+    bool fanin = shape->kind == HUB_REGION_FANIN;
+
+    if (!fanin && !hub_region_shape_is_sequencer(shape))
         return options->producers == 0 ? 0
                                        : rapahub_fail(RAPAHUB_EINVAL, "",
                                                       "the number of producers is an option of "
-                                                      "regions of kind FANIN");
-    shape->producers = or_default(options->producers, PRODUCERS);
-    return shape->producers <= HUB_REGION_RINGS_MAX
+                                                      "regions of kind FANIN and SEQUENCER");
+    if (fanin)
+        shape->producers = or_default(options->producers, PRODUCERS);
+    return options->producers <= HUB_REGION_RINGS_MAX
                ? 0
                : refuse("the number of producers", options->producers, "at most 255");
 }
@@ -140,6 +143,10 @@ static void place(struct hub_region_shape *shape)
         shape->layout_bytes = shape->body_off + hub_state_shape_bytes(&shape->state);
         return;
     }
+    if (hub_region_shape_is_sequencer(shape)) {
+        shape->layout_bytes = hub_sequencer_shape_place(shape->body_off, &shape->sequencer);
+        return;
+    }
     shape->ring_off = shape->body_off;
     if (shape->kind == HUB_REGION_FANOUT) {
         fanout->consumers_off = shape->body_off + (uint32_t)sizeof(struct hub_region_fanout);
@@ -171,6 +178,9 @@ static int set_kind(const struct rapahub_region_options *options, struct hub_reg
     if (r == 0)
         r = hub_region_shape_is_state(out) ? hub_state_shape_make(options, &out->state)
                                            : hub_state_shape_refuse(options);
+    if (r == 0)
+        r = hub_region_shape_is_sequencer(out) ? hub_sequencer_shape_make(options, &out->sequencer)
+                                               : hub_sequencer_shape_refuse(options);
     return r;
 }
 
@@ -181,7 +191,7 @@ int hub_region_shape_make(const struct rapahub_region_options *options, bool lig
 
     memset(out, 0, sizeof *out);
     out->kind = (enum hub_region_kind)options->kind;
-    if (!hub_region_shape_is_state(out)) {
+    if (hub_region_shape_has_cells(out)) {
         out->cell_bytes = or_default(options->cell_bytes, CELL_BYTES);
         out->cell_count = or_default(options->cells, CELLS);
         out->head_batch = or_default(options->head_batch, HEAD_BATCH);
@@ -267,13 +277,23 @@ static bool rings_hold(const struct hub_region_shape *s)
            f->queues_off % PART_ALIGN == 0 && is_apart(parts, s->layout_bytes);
 }
 
+/* The body of a region without cells, and all that belongs to it. */
+static uint64_t whole_body(const struct hub_region_shape *s)
+{
+    struct hub_sequencer_shape placed = s->sequencer;
+
+    return hub_region_shape_is_state(s)
+               ? hub_state_shape_bytes(&s->state)
+               : hub_sequencer_shape_place(s->body_off, &placed) - s->body_off;
+}
+
 /* The numbers of the body are checked where they are read. */
-static bool state_holds(const struct hub_region_shape *s)
+static bool without_cells_holds(const struct hub_region_shape *s)
 {
     const struct part parts[PARTS] = {
         {0, HUB_REGION_HEADER_BYTES},
         {s->lease_off, (uint64_t)s->lease_count * sizeof(struct hub_region_lease)},
-        {s->body_off, hub_state_shape_bytes(&s->state)}};
+        {s->body_off, whole_body(s)}};
 
     return s->cell_bytes == 0 && s->cell_count == 0 && leases_hold(s) &&
            s->lease_off % PART_ALIGN == 0 && s->body_off % PART_ALIGN == 0 &&
@@ -282,5 +302,5 @@ static bool state_holds(const struct hub_region_shape *s)
 
 bool hub_region_shape_holds(const struct hub_region_shape *s)
 {
-    return hub_region_shape_is_state(s) ? state_holds(s) : rings_hold(s);
+    return hub_region_shape_has_cells(s) ? rings_hold(s) : without_cells_holds(s);
 }

@@ -100,6 +100,13 @@ static void empty_body(const struct hub_mapping *mapping, const struct hub_regio
         hub_state_view_empty(&state);
         return;
     }
+    if (hub_region_shape_is_sequencer(shape)) {
+        struct hub_sequencer_view sequencer =
+            hub_sequencer_view_at(mapping->data, shape->body_off, &shape->sequencer);
+
+        hub_sequencer_view_empty(&sequencer);
+        return;
+    }
     view = hub_region_view(mapping->data, shape);
     empty_ring(&view);
     if (shape->kind == HUB_REGION_FANOUT)
@@ -162,6 +169,13 @@ static void fill_body(const struct hub_mapping *mapping, const struct hub_region
             hub_state_view_at(mapping->data, shape->body_off, &shape->state);
 
         hub_state_view_fill(&state, &shape->state);
+        return;
+    }
+    if (hub_region_shape_is_sequencer(shape)) {
+        struct hub_sequencer_view sequencer =
+            hub_sequencer_view_at(mapping->data, shape->body_off, &shape->sequencer);
+
+        hub_sequencer_view_fill(&sequencer, &shape->sequencer);
         return;
     }
     view = hub_region_view(mapping->data, shape);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/bus/ring_reader.h"
 
-#include <inttypes.h>
-
 #include "hub/base/clock.h"
 #include "hub/bus/blocker.h"
 #include "hub/bus/bus_wait.h"
@@ -86,23 +84,6 @@ static int look_at_producers(void *user)
                : 0;
 }
 
-static int refuse_blocked(struct hub_ring_reader *reader)
-{
-    const struct rapahub_region_blocker *blocker = &reader->blocker;
-
-    hub_blocker_find(reader->producer.region, reader->head, &reader->blocker);
-    if (!blocker->known)
-        return rapahub_fail(RAPAHUB_EBLOCKED, "region.blocked",
-                            "position %" PRIu64 " is claimed and not published, and the region has "
-                            "no lease that says by which process",
-                            reader->head);
-    return rapahub_fail(RAPAHUB_EBLOCKED, "region.blocked",
-                        "lease %" PRIu32 " (%s, pid %" PRId32 ") at position %" PRIu64
-                        " for %" PRIu64 " ms: continue or kill it",
-                        blocker->lease, blocker->name, blocker->pid, blocker->position,
-                        (hub_clock_now() - blocker->since_ns) / HUB_MILLISECOND);
-}
-
 void hub_ring_reader_rest(struct hub_ring_reader *reader, bool told)
 {
     hub_ring_reader_store(reader);
@@ -120,5 +101,7 @@ int hub_ring_reader_wait(struct hub_ring_reader *reader, uint64_t deadline_ns)
                                       .spins = &reader->spins};
     int r = hub_bus_wait_until(&wait, deadline_ns);
 
-    return r == RAPAHUB_ETIMEDOUT && is_claimed(reader) ? refuse_blocked(reader) : r;
+    return r == RAPAHUB_ETIMEDOUT && is_claimed(reader)
+               ? hub_blocker_refuse(reader->producer.region, reader->head, &reader->blocker)
+               : r;
 }

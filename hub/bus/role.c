@@ -24,7 +24,8 @@ static struct single consumer_of(const struct rapahub_region *region, uint32_t i
     return (struct single){HUB_REGION_LOCK_CONSUMER + index, 1, UINT64_C(1) << index,
                            kind == HUB_REGION_FANOUT  ? &hub_fanout_consumer(region, index)->lease
                            : kind == HUB_REGION_FANIN ? &hub_fanin_body(region)->consumer_lease
-                                                      : &region->view.ring->consumer_lease};
+                           : kind == HUB_REGION_SEQUENCER ? &region->sequencer.gates[index].lease
+                                                          : &region->view.ring->consumer_lease};
 }
 
 /* The producer of a ring that is not claimed. */
@@ -32,6 +33,9 @@ static struct single producer_of(const struct rapahub_region *region, uint32_t i
 {
     struct hub_ring_view view = region->view;
 
+    if (region->shape.kind == HUB_REGION_SEQUENCER)
+        return (struct single){HUB_REGION_LOCK_PRODUCER, 2, 1,
+                               &region->sequencer.body->producer_lease};
     if (region->shape.kind == HUB_REGION_FANIN)
         view = hub_region_ring_view(region->mapping.data, &region->shape, index);
     return (struct single){HUB_REGION_LOCK_PRODUCER + index, 2 + index / 64,
@@ -228,14 +232,14 @@ bool hub_role_is_held(struct rapahub_region *region, enum hub_lease_role role, u
 bool hub_role_counterpart_died(struct hub_role_counterpart *counterpart)
 {
     struct rapahub_region *region = counterpart->region;
-    struct single single = single_of(region, counterpart->role, 0);
+    struct single single = single_of(region, counterpart->role, counterpart->index);
     bool seen = counterpart->seen, held;
 
     if (!single.lock)
         return false;
     if (region->shape.lease_count > 0)
         return lease_died(region, &single);
-    held = hub_role_is_held(region, counterpart->role, 0);
+    held = hub_role_is_held(region, counterpart->role, counterpart->index);
     counterpart->seen = held;
     return seen && !held;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* role: the roles of a region: the producer of SPSC, each producer of FANIN, the consumer, each
- * consumer of FANOUT and its router, and the writer of a state are one each. A role is a lock on
- * the file; in a region with leases each handle has a lease as well. r[impl region.role] */
+ * consumer of FANOUT and its router, the writer of a state, and each stage of a sequencer, whose
+ * role is that of a consumer, are one each. A role is a lock on the file; in a region with leases
+ * each handle has a lease as well. r[impl region.role] */
 #ifndef HUB_BUS_ROLE_H
 #define HUB_BUS_ROLE_H
 
@@ -10,7 +11,7 @@
 struct hub_role {
     struct rapahub_region *region;
     enum hub_lease_role role;
-    uint32_t index; /* which consumer of FANOUT, or producer of FANIN */
+    uint32_t index; /* which consumer of FANOUT, producer of FANIN, or stage */
     uint32_t lease; /* HUB_LEASE_NONE: the region has none */
 };
 
@@ -28,7 +29,8 @@ bool hub_role_is_held(struct rapahub_region *region, enum hub_lease_role role, u
 struct hub_role_counterpart {
     struct rapahub_region *region;
     enum hub_lease_role role;
-    bool seen; /* in a region without leases: its lock was held */
+    bool seen;      /* in a region without leases: its lock was held */
+    uint32_t index; /* which stage; else 0 */
 };
 
 /* Says whether it proved dead since the last look; it is taken back then. A counterpart that closed

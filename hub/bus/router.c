@@ -43,7 +43,7 @@ static int begin(struct rapahub_router *router, struct rapahub_region *region, u
     router->spins = true;
     reader->view = region->view;
     reader->many = true;
-    reader->producer = (struct hub_role_counterpart){region, HUB_LEASE_PRODUCER, false};
+    reader->producer = (struct hub_role_counterpart){.region = region, .role = HUB_LEASE_PRODUCER};
     r = hub_ring_reader_begin(reader);
     if (r == 0)
         r = hub_fanout_route_begin(&router->route, region, reader->head);

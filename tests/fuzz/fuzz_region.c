@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A region of any bytes. A verdict is one of the codes of its checks, or the region is whole: its
- * parts lie inside, apart. Then a producer and a consumer, or a writer and a reader, use it, a
- * reaper takes back what leases say, and none of them reads outside, hangs, or shows a message that
- * is longer than its cell, or a value that is longer than its room. */
+ * parts lie inside, apart. Then a producer and a consumer or stages, or a writer and a reader, use
+ * it, a reaper takes back what leases say, and none of them reads outside, hangs, or shows a
+ * message that is longer than its cell, or a value that is longer than its room. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include <rapahub/sequencer.h>
 
 #include "hub/bus/mpsc.h"
 #include "hub/bus/reap.h"
@@ -28,7 +30,8 @@ enum mode {
     MODE_FANOUT = 16,
     MODE_WORK = 32,
     MODE_FANIN = 64,
-    MODE_STATE = 128 /* with neither of the two above; with MODE_MPSC: STATE_LATCH */
+    MODE_STATE = 128 /* with neither of the two above; with MODE_MPSC: STATE_LATCH; with MODE_WORK:
+                        SEQUENCER, with MODE_MPSC of many producers */
 };
 
 static int is_verdict(int r)
@@ -49,6 +52,24 @@ static struct rapahub_region *make_state(unsigned mode)
         .kind = mode & MODE_MPSC ? RAPAHUB_REGION_STATE_LATCH : RAPAHUB_REGION_STATE_V1,
         .profile = mode & MODE_V1 ? RAPAHUB_REGION_V1 : RAPAHUB_REGION_HARDENED,
         .value_bytes = VALUE,
+        .leases = 4};
+    struct rapahub_region *region = NULL;
+
+    FUZZ_HOLDS(rapahub_region_create(NULL, &options, &region) == 0);
+    return region;
+}
+
+static struct rapahub_region *make_sequencer(unsigned mode)
+{
+    const struct rapahub_region_stage list[] = {{.on_death = !(mode & MODE_V1)}, {.after = 1}};
+    const struct rapahub_region_options options = {
+        .kind = RAPAHUB_REGION_SEQUENCER,
+        .profile = mode & MODE_V1 ? RAPAHUB_REGION_V1 : RAPAHUB_REGION_HARDENED,
+        .producers = mode & MODE_MPSC ? 2 : 1,
+        .ring_size = CELLS,
+        .user_bytes = 8,
+        .stages = 2,
+        .stage_list = list,
         .leases = 4};
     struct rapahub_region *region = NULL;
 
@@ -187,6 +208,45 @@ static void use_state(struct rapahub_region *region)
     rapahub_reader_close(reader);
 }
 
+static void use_stages(struct rapahub_region *region, struct rapahub_producer *producer)
+{
+    const struct rapahub_stage_options second = {.index = 1};
+    struct rapahub_stage *stages[2] = {NULL};
+    uint64_t at;
+    uint32_t count;
+
+    (void)!rapahub_stage_open(region, NULL, &stages[0]);
+    if (region->sequencer.stage_count > 1)
+        (void)!rapahub_stage_open(region, &second, &stages[1]);
+    for (int i = 0; i < 4; i++) {
+        if (rapahub_producer_claim(producer, 1 + (uint32_t)i % 2, 0, &at) == 0) {
+            uint8_t *user = rapahub_region_user(region, at);
+
+            if (user && region->sequencer.user_bytes > 0)
+                user[region->sequencer.user_bytes - 1] = 1;
+            (void)!rapahub_producer_publish(producer, at, 1);
+        }
+        for (int j = 0; j < 2; j++)
+            if (stages[j] && rapahub_stage_next(stages[j], 0, &at, &count) == 0)
+                (void)!rapahub_stage_advance(stages[j], 1);
+        if (i == 2)
+            (void)!rapahub_region_evict(region, 0);
+    }
+    rapahub_stage_close(stages[0]);
+    rapahub_stage_close(stages[1]);
+}
+
+static void use_sequencer(struct rapahub_region *region)
+{
+    static const struct rapahub_producer_options fails = {.on_full = RAPAHUB_ON_FULL_FAIL};
+    struct rapahub_producer *producer;
+
+    if (rapahub_producer_open(region, &fails, &producer) < 0)
+        return;
+    use_stages(region, producer);
+    rapahub_producer_close(producer);
+}
+
 static void use(struct rapahub_region *region)
 {
     struct hub_region_found found;
@@ -202,6 +262,10 @@ static void use(struct rapahub_region *region)
     (void)hub_reap_try(region);
     if (hub_region_shape_is_state(&region->shape)) {
         use_state(region);
+        return;
+    }
+    if (hub_region_shape_is_sequencer(&region->shape)) {
+        use_sequencer(region);
         return;
     }
     use_ring(region);
@@ -235,7 +299,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_raw(data + 1, size - 1);
         return 0;
     }
-    region = is_state(data[0]) ? make_state(data[0]) : make_queue(data[0]);
+    region = !is_state(data[0])           ? make_queue(data[0])
+             : (data[0] & MODE_WORK) != 0 ? make_sequencer(data[0])
+                                          : make_state(data[0]);
     edit(region->mapping.data, region->shape.layout_bytes, data + 1, size - 1);
     if (data[0] & MODE_SUM)
         fix_sum(region->mapping.data);

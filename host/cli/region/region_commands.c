@@ -7,36 +7,47 @@
 #define ZERO_OPTION    FLAG("zero", "messages end with a 0 instead of a new line", .letter = '0')
 #define WAIT_OPTION \
     VALUE(SPAN, "wait", "DUR", "wait so long until no process takes part in it", .fallback = "0s")
-#define MAKE_OPTIONS                                                                              \
-    VALUE(CHOICE, "kind", "K",                                                                    \
-          "one producer and one consumer, many producers and one consumer, many of both, "        \
-          "many producers, each with a ring, and one consumer, or the last value of one writer, " \
-          "in one place or in several; required",                                                 \
-          .choices = "spsc|mpsc|fanout|fanin|state-v1|state-latch"),                              \
-        VALUE(CHOICE, "profile", "P",                                                             \
-              "hardened: a death in the wrong moment costs a message, not "                       \
-              "the region",                                                                       \
-              .choices = "hardened|v1", .fallback = "hardened"),                                  \
-        VALUE(COUNT, "cells", "N", "messages that it holds, a power of two; 1024"),               \
-        VALUE(COUNT, "cell-bytes", "N",                                                           \
-              "bytes of a cell, a multiple of 64; a message has 16 less at most; 1024"),          \
-        VALUE(COUNT, "leases", "N", "hardened: producers and consumers at once",                  \
-              .fallback = "64"),                                                                  \
-        VALUE(COUNT, "value-bytes", "N", "states: bytes of the longest value; 1024"),             \
-        VALUE(COUNT, "buffers", "N",                                                              \
-              "state-latch: places for a value, 2 to 255; more of them where it is written very " \
-              "often; 2"),                                                                        \
-        VALUE(COUNT, "producers", "N", "fanin: producers, each with a ring; 1 to 255"),           \
-        VALUE(COUNT, "consumers", "N", "fanout: consumers, each with a queue; 1 to 64"),          \
-        VALUE(CHOICE, "mode", "M", "fanout: a message is for all consumers, or for one of them",  \
-              .choices = "broadcast|work", .fallback = "broadcast"),                              \
-        VALUE(CHOICE, "credit", "P",                                                              \
-              "fanout: where the queue of a consumer is full: it goes without, the router waits " \
-              "for it, or waits for a while and leaves it out",                                   \
-              .choices = "drop|park|detach", .fallback = "drop"),                                 \
-        VALUE(COUNT, "credit-max", "N", "fanout: messages in a queue at most; all its cells"),    \
-        VALUE(SPAN, "detach-after", "DUR", "fanout, --credit detach: how long it waits; 1s"),     \
-        VALUE(TEXT, "file-mode", "MODE", "who may open it, in octal, at most 660",                \
+#define MAKE_OPTIONS                                                                               \
+    VALUE(CHOICE, "kind", "K",                                                                     \
+          "one producer and one consumer, many producers and one consumer, many of both, "         \
+          "many producers, each with a ring, and one consumer, positions that stages work on, "    \
+          "or the last value of one writer, in one place or in several; required",                 \
+          .choices = "spsc|mpsc|fanout|fanin|sequencer|state-v1|state-latch"),                     \
+        VALUE(CHOICE, "profile", "P",                                                              \
+              "hardened: a death in the wrong moment costs a message, not "                        \
+              "the region",                                                                        \
+              .choices = "hardened|v1", .fallback = "hardened"),                                   \
+        VALUE(COUNT, "cells", "N", "messages that it holds, a power of two; 1024"),                \
+        VALUE(COUNT, "cell-bytes", "N",                                                            \
+              "bytes of a cell, a multiple of 64; a message has 16 less at most; 1024"),           \
+        VALUE(COUNT, "leases", "N", "hardened: producers and consumers at once",                   \
+              .fallback = "64"),                                                                   \
+        VALUE(COUNT, "value-bytes", "N", "states: bytes of the longest value; 1024"),              \
+        VALUE(COUNT, "buffers", "N",                                                               \
+              "state-latch: places for a value, 2 to 255; more of them where it is written very "  \
+              "often; 2"),                                                                         \
+        VALUE(COUNT, "producers", "N",                                                             \
+              "fanin: producers, each with a ring, 1 to 255; sequencer: more than one allows any " \
+              "number of them; 1"),                                                                \
+        VALUE(COUNT, "ring-size", "N", "sequencer: positions at once, a power of two; 1024"),      \
+        VALUE(COUNT, "user-bytes", "N",                                                            \
+              "sequencer: bytes of a position, a multiple of 8; a line has 4 less; 1024"),         \
+        VALUE(COUNT, "stages", "N", "sequencer: stages, 1 to 64; 1"),                              \
+        VALUE(TEXT, "after", "LIST", "sequencer: stages that follow others: 1:0,2:0,3:1+2"),       \
+        VALUE(CHOICE, "on-death", "P",                                                             \
+              "sequencer: a stage that died is waited for, for a while, or not at all",            \
+              .choices = "hold|freeze|evict", .fallback = "hold"),                                 \
+        VALUE(SPAN, "freeze", "DUR", "sequencer, --on-death freeze: for how long; 1s"),            \
+        VALUE(COUNT, "consumers", "N", "fanout: consumers, each with a queue; 1 to 64"),           \
+        VALUE(CHOICE, "mode", "M", "fanout: a message is for all consumers, or for one of them",   \
+              .choices = "broadcast|work", .fallback = "broadcast"),                               \
+        VALUE(CHOICE, "credit", "P",                                                               \
+              "fanout: where the queue of a consumer is full: it goes without, the router waits "  \
+              "for it, or waits for a while and leaves it out",                                    \
+              .choices = "drop|park|detach", .fallback = "drop"),                                  \
+        VALUE(COUNT, "credit-max", "N", "fanout: messages in a queue at most; all its cells"),     \
+        VALUE(SPAN, "detach-after", "DUR", "fanout, --credit detach: how long it waits; 1s"),      \
+        VALUE(TEXT, "file-mode", "MODE", "who may open it, in octal, at most 660",                 \
               .fallback = "600")
 
 static const struct cli_option create_options[] = {MAKE_OPTIONS, END};
@@ -66,6 +77,7 @@ static const struct cli_option route_options[] = {
 
 static const struct cli_option tail_options[] = {
     VALUE(TEXT, "consumer", "I", "fanout: which consumer, from 0 on; the first that is free"),
+    VALUE(TEXT, "stage", "I", "sequencer: as this stage, from 0 on"),
     FLAG("follow", "wait for further messages until Ctrl-C", .letter = 'f'),
     VALUE(COUNT, "number", "N", "end after so many messages", .letter = 'n'),
     VALUE(CHOICE, "ack", "WHEN",
@@ -94,12 +106,14 @@ static const struct cli_option stat_options[] = {
 #define FIGURES "tail, head, depth, cells, poisoned, reaped, decode_errors"
 #define QUEUES                                                                                \
     "queues[{consumer, subscribed, detached, held, depth, credit_max, delivered, dropped}], " \
-    "rings[{producer, held, depth, head, tail}]"
+    "rings[{producer, held, depth, head, tail}], "                                            \
+    "stages[{stage, state, held, position, behind, after, on_death, evictions}]"
 #define REPORT                                                                                \
     "name, path, verdict, code, class, detail, kind, profile, caps_required, caps_optional, " \
     "generation, id, init_pid, bytes, cell_bytes, producer, consumer, producers, router, "    \
     "mode, credit, "                                                                          \
-    "routed, dropped, stuck, writer, version, value_size, value_bytes, buffers, " FIGURES
+    "routed, dropped, stuck, writer, version, value_size, value_bytes, buffers, ring_size, "  \
+    "user_bytes, shared, " FIGURES
 
 const struct cli_command cli_region_commands[] = {
     {.name = "region ls",
@@ -120,7 +134,8 @@ const struct cli_command cli_region_commands[] = {
              "memory is reserved at once.",
      .example = "rapahub region create jobs --kind mpsc --cells 4096",
      .schema = "rapahub.region.create/1",
-     .members = "name, kind, profile, cells, cell_bytes, value_bytes",
+     .members = "name, kind, profile, cells, cell_bytes, value_bytes, ring_size, user_bytes, "
+                "stages",
      .options = create_options,
      .operand = CLI_OPERAND_FREE,
      .operands_min = 1,
@@ -130,7 +145,8 @@ const struct cli_command cli_region_commands[] = {
      .operands = "NAME",
      .summary = "each line of standard input is a message",
      .text = "Publishes until the end of standard input, or Ctrl-C. A line that is too long is\n"
-             "refused by its number; what came before it is published.",
+             "refused by its number; what came before it is published. In a sequencer a line is\n"
+             "in the bytes of a position, behind its length.",
      .example =
          "ls | rapahub region publish jobs\n"
          "find . -print0 | rapahub region publish jobs -0\n"
@@ -149,7 +165,8 @@ const struct cli_command cli_region_commands[] = {
      .text = "Takes messages until there are none, or with -f until Ctrl-C, as the consumer of\n"
              "the region; what it took is gone. With --ack after a message is taken out when its\n"
              "line is written. Positions that dead producers left empty are told on standard\n"
-             "error. With -o json an object for each message.",
+             "error. With -o json an object for each message. With --stage it takes the lines of\n"
+             "a sequencer, as one of its stages.",
      .example = "rapahub region tail jobs -f --ack after | while read -r line; do echo $line; done",
      .schema = "rapahub.region.tail/1",
      .members = "position, skipped, size, message, value, producer",
@@ -227,6 +244,20 @@ const struct cli_command cli_region_commands[] = {
      .operands_min = 2,
      .operands_max = 2,
      .run = cli_region_fanout_admit},
+    {.name = "region evict",
+     .operands = "NAME STAGE",
+     .summary = "wait no longer for a stage",
+     .text =
+         "Nobody waits any more for stage STAGE of a region of kind sequencer, whether it lives\n"
+         "or not. It is told which positions it left out, and so are the stages that follow it.",
+     .example = "rapahub region evict pipeline 2",
+     .schema = "rapahub.region.evict/1",
+     .members = "name, stage",
+     .options = look_options,
+     .operand = CLI_OPERAND_REGION,
+     .operands_min = 2,
+     .operands_max = 2,
+     .run = cli_region_stages_evict},
     {.name = "region inspect",
      .operands = "NAME",
      .summary = "what is wrong with a region, and what to do",

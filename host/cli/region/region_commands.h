@@ -19,13 +19,18 @@ int cli_region_inspect(struct cli *cli);
 int cli_region_ls(struct cli *cli);
 int cli_region_publish(struct cli *cli);
 int cli_region_fanout_route(struct cli *cli);
+int cli_region_stages_evict(struct cli *cli);
 int cli_region_rm(struct cli *cli);
 int cli_region_stat(struct cli *cli);
 int cli_region_state_get(struct cli *cli);
 int cli_region_state_put(struct cli *cli);
 int cli_region_tail(struct cli *cli);
 
-/* Reads the number of a consumer or producer, from 0 on. RAPAHUB_ECONFIG: `whose` it would be. */
+/* `rapahub region tail --stage`. */
+int cli_region_stage_tail(struct cli *cli);
+
+/* Reads the number of a consumer, producer or stage, from 0 on. RAPAHUB_ECONFIG: `whose` it would
+ * be. */
 int cli_region_fanout_index(const char *text, const char *whose, uint32_t *out);
 
 #endif

@@ -9,6 +9,7 @@
 #include "host/cli/command/failure.h"
 #include "host/cli/region/region_commands.h"
 #include "host/cli/region/region_report.h"
+#include "host/cli/region/region_stages.h"
 #include "host/cli/text/json.h"
 
 #define CELLS 1024
@@ -38,29 +39,37 @@ static bool is_state(enum rapahub_region_kind kind)
     return kind == RAPAHUB_REGION_STATE_V1 || kind == RAPAHUB_REGION_STATE_LATCH;
 }
 
-/* Sets what is not given: a region has cells, or a value. */
+/* Sets what is not given: a region has cells, a value, or positions. */
 static void set_defaults(struct rapahub_region_options *options)
 {
     if (is_state(options->kind)) {
         options->value_bytes = options->value_bytes ? options->value_bytes : BYTES;
         return;
     }
+    if (options->kind == RAPAHUB_REGION_SEQUENCER) {
+        options->ring_size = options->ring_size ? options->ring_size : CELLS;
+        options->user_bytes = options->user_bytes ? options->user_bytes : BYTES;
+        return;
+    }
     options->cells = options->cells ? options->cells : CELLS;
     options->cell_bytes = options->cell_bytes ? options->cell_bytes : BYTES;
 }
 
-static int read_options(struct cli *cli, struct rapahub_region_options *out)
+static int read_options(struct cli *cli, struct rapahub_region_stage list[CLI_REGION_STAGES_MAX],
+                        struct rapahub_region_options *out)
 {
     static const enum rapahub_region_kind kinds[] = {
-        RAPAHUB_REGION_SPSC,  RAPAHUB_REGION_MPSC,     RAPAHUB_REGION_FANOUT,
-        RAPAHUB_REGION_FANIN, RAPAHUB_REGION_STATE_V1, RAPAHUB_REGION_STATE_LATCH};
+        RAPAHUB_REGION_SPSC,       RAPAHUB_REGION_MPSC,      RAPAHUB_REGION_FANOUT,
+        RAPAHUB_REGION_FANIN,      RAPAHUB_REGION_SEQUENCER, RAPAHUB_REGION_STATE_V1,
+        RAPAHUB_REGION_STATE_LATCH};
     const struct cli_arguments *arguments = &cli->arguments;
+    int r;
 
     if (!cli_arguments_text(arguments, "kind")) {
         cli_failure_hint(cli, "rapahub help %s", cli->command->name);
         return rapahub_fail(
             RAPAHUB_ECONFIG, "",
-            "--kind is missing: spsc, mpsc, fanout, fanin, state-v1 or state-latch");
+            "--kind is missing: spsc, mpsc, fanout, fanin, sequencer, state-v1 or state-latch");
     }
     *out = (struct rapahub_region_options){
         .kind = kinds[cli_arguments_choice(arguments, "kind")],
@@ -70,6 +79,8 @@ static int read_options(struct cli *cli, struct rapahub_region_options *out)
         .cell_bytes = number(cli, "cell-bytes"),
         .leases = number(cli, "leases"),
         .producers = number(cli, "producers"),
+        .ring_size = number(cli, "ring-size"),
+        .user_bytes = number(cli, "user-bytes"),
         .value_bytes = number(cli, "value-bytes"),
         .buffers = number(cli, "buffers"),
         .consumers = number(cli, "consumers"),
@@ -78,7 +89,8 @@ static int read_options(struct cli *cli, struct rapahub_region_options *out)
         .credit_max = number(cli, "credit-max"),
         .detach_after_ns = cli_arguments_number(arguments, "detach-after")};
     set_defaults(out);
-    return read_mode(cli_arguments_text(arguments, "file-mode"), &out->file_mode);
+    r = cli_region_stages_read(cli, list, out);
+    return r == 0 ? read_mode(cli_arguments_text(arguments, "file-mode"), &out->file_mode) : r;
 }
 
 static int tell(const struct cli *cli, const struct rapahub_region_options *options)
@@ -92,10 +104,15 @@ static int tell(const struct cli *cli, const struct rapahub_region_options *opti
         return cli_json_print(
             stdout, cli->command->schema, MEMBER("name", name), MEMBER("kind", kind),
             MEMBER("profile", profile), MEMBER("cells", options->cells),
-            MEMBER("cell_bytes", options->cell_bytes), MEMBER("value_bytes", options->value_bytes));
+            MEMBER("cell_bytes", options->cell_bytes), MEMBER("value_bytes", options->value_bytes),
+            MEMBER("ring_size", options->ring_size), MEMBER("user_bytes", options->user_bytes),
+            MEMBER("stages", options->stages));
     if (is_state(options->kind))
         cli_failure_note(cli, "%s: %s, %s, values of up to %u bytes", name, kind, profile,
                          options->value_bytes);
+    else if (options->kind == RAPAHUB_REGION_SEQUENCER)
+        cli_failure_note(cli, "%s: %s, %s, %u stages, %u positions of %u bytes", name, kind,
+                         profile, options->stages, options->ring_size, options->user_bytes);
     else
         cli_failure_note(cli, "%s: %s, %s, %u cells of %u bytes", name, kind, profile,
                          options->cells, options->cell_bytes);
@@ -105,12 +122,13 @@ static int tell(const struct cli *cli, const struct rapahub_region_options *opti
 int cli_region_create(struct cli *cli)
 {
     const char *name = cli->arguments.operands[0];
+    struct rapahub_region_stage list[CLI_REGION_STAGES_MAX];
     struct rapahub_region_options options;
     struct rapahub_region *region;
     int r;
 
     cli_failure_about(cli, "%s", name);
-    r = read_options(cli, &options);
+    r = read_options(cli, list, &options);
     if (r == 0)
         r = rapahub_region_create(name, &options, &region);
     if (r == 0)
@@ -122,6 +140,7 @@ int cli_region_create_anew(struct cli *cli)
 {
     const char *name = cli->arguments.operands[0];
     uint64_t wait_ns = cli_arguments_number(&cli->arguments, "wait");
+    struct rapahub_region_stage list[CLI_REGION_STAGES_MAX];
     struct rapahub_region_options options;
     int r;
 
@@ -129,7 +148,7 @@ int cli_region_create_anew(struct cli *cli)
     if (cli_arguments_flag(&cli->arguments, "in-place")) {
         r = rapahub_region_renew(name, wait_ns);
     } else {
-        r = read_options(cli, &options);
+        r = read_options(cli, list, &options);
         if (r == 0)
             r = rapahub_region_recreate(name, &options, wait_ns);
     }

@@ -3,12 +3,13 @@
 #include <stdio.h>
 
 #include <rapahub/error.h>
-#include <rapahub/region.h>
+#include <rapahub/sequencer.h>
 
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
 #include "host/cli/region/region_commands.h"
 #include "host/cli/region/region_report.h"
+#include "host/cli/region/region_stages.h"
 #include "host/config/units.h"
 #include "hub/base/clock.h"
 
@@ -71,6 +72,17 @@ static int show_ring(void *user, const struct rapahub_region_queue *ring)
     return 0;
 }
 
+static int show_stage(void *user, const struct rapahub_region_stage_report *stage)
+{
+    struct looking *looking = user;
+
+    if (cli_json_wanted(looking->cli))
+        cli_region_stages_write(&looking->json, stage);
+    else
+        cli_region_stages_print(stage);
+    return 0;
+}
+
 static void print_messages(const struct rapahub_region_report *report)
 {
     uint64_t depth = report->tail - report->head;
@@ -98,6 +110,17 @@ static void print_state(const struct rapahub_region_report *report)
     printf("roles        writer %s\n", report->writer ? "held" : "free");
 }
 
+static void print_sequencer(const struct rapahub_region_report *report)
+{
+    printf("size         %s, a ring of %" PRIu32 " positions with %" PRIu32 " bytes for each\n",
+           SIZE_TEXT(report->bytes), report->ring_size, report->user_bytes);
+    printf("positions    %" PRIu64 " %s and not done, from %" PRIu64 " to %" PRIu64 "\n",
+           report->tail - report->head, report->shared ? "claimed" : "published", report->head,
+           report->tail);
+    printf("roles        producer%s %s, stages %s\n", report->shared ? "s" : "",
+           report->producer ? "held" : "free", report->consumer ? "held" : "free");
+}
+
 static void print_text(const struct rapahub_region_report *report)
 {
     printf("path         %s\n", report->path);
@@ -110,6 +133,10 @@ static void print_text(const struct rapahub_region_report *report)
            report->caps_optional);
     if (report->value_bytes > 0) {
         print_state(report);
+        return;
+    }
+    if (report->stages > 0) {
+        print_sequencer(report);
         return;
     }
     printf("size         %s, %" PRIu32 " cells of %" PRIu32 " bytes\n", SIZE_TEXT(report->bytes),
@@ -156,6 +183,8 @@ static int print_all(const struct cli *cli, const char *name,
     if (report->verdict == 0 && r == 0)
         r = rapahub_region_queues(name, foreign, report->producers > 0 ? show_ring : show_queue,
                                   &looking);
+    if (report->verdict == 0 && r == 0)
+        r = rapahub_region_stages(name, foreign, show_stage, &looking);
     printf("action: %s\n", report->action);
     return r;
 }
@@ -186,6 +215,10 @@ static int write_json(const struct cli *cli, const char *name,
     cli_json_open(json, "rings", CLI_JSON_LIST);
     if (report->verdict == 0 && r == 0 && report->producers > 0)
         r = rapahub_region_queues(name, foreign, show_ring, &looking);
+    cli_json_close(json);
+    cli_json_open(json, "stages", CLI_JSON_LIST);
+    if (report->verdict == 0 && r == 0)
+        r = rapahub_region_stages(name, foreign, show_stage, &looking);
     cli_json_close(json);
     cli_json_put(json, MEMBER("action", (const char *)report->action));
     end = cli_json_end(json);

@@ -8,11 +8,13 @@
 
 #include <rapahub/envelope.h>
 #include <rapahub/error.h>
+#include <rapahub/sequencer.h>
 
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
 #include "host/cli/command/interrupt.h"
 #include "host/cli/region/region_commands.h"
+#include "host/cli/region/region_line.h"
 #include "host/cli/region/region_value.h"
 #include "host/cli/text/json.h"
 #include "hub/base/clock.h"
@@ -29,6 +31,7 @@ enum too_long { TOO_LONG_REFUSE, TOO_LONG_CUT, TOO_LONG_SPLIT };
 struct publishing {
     const struct cli *cli;
     struct rapahub_producer *producer;
+    struct rapahub_region *sequencer; /* NULL: it has messages */
     enum too_long too_long;
     char end;   /* the byte that ends a line */
     char *line; /* the bytes of it so far */
@@ -40,8 +43,22 @@ struct publishing {
     struct cli_region_value type; /* the option --type */
 };
 
+/* The line is in the user bytes of a position. */
+static int put_line(struct publishing *p)
+{
+    uint64_t position;
+    int r = rapahub_producer_claim(p->producer, 1, BLOCK_FOR, &position);
+
+    if (r < 0)
+        return r;
+    cli_region_line_put(rapahub_region_user(p->sequencer, position), p->line, p->size);
+    return rapahub_producer_publish(p->producer, position, 1);
+}
+
 static int push_once(struct publishing *p)
 {
+    if (p->sequencer && !p->type.type)
+        return put_line(p);
     return p->type.type
                ? rapahub_producer_push_value(p->producer, p->type.type, p->type.value, BLOCK_FOR)
                : rapahub_producer_push(p->producer, p->line, p->size, BLOCK_FOR);
@@ -191,6 +208,23 @@ static int read_type(const struct cli *cli, struct publishing *p)
     return cli_region_value_parse(text, &p->type);
 }
 
+static int find_room(struct publishing *p, struct rapahub_region *region,
+                     const struct rapahub_region_report *report)
+{
+    p->max = p->type.type ? TEXT_MAX : report->message_max;
+    if (report->stages > 0 && rapahub_region_user(region, 0)) {
+        p->sequencer = region;
+        p->max = cli_region_line_room(report->user_bytes);
+    } else if (report->stages > 0) {
+        return rapahub_fail(RAPAHUB_EMSGSIZE, "region.sequencer.user",
+                            "its positions have no bytes: make it with --user-bytes");
+    }
+    return report->message_max > 0 || report->value_bytes > 0 || report->stages > 0
+               ? 0
+               : rapahub_fail(RAPAHUB_ESTALE, "region.generation",
+                              "the region was removed meanwhile");
+}
+
 static int open_all(struct cli *cli, struct publishing *p, struct rapahub_region **region)
 {
     static const enum rapahub_on_full policies[] = {RAPAHUB_ON_FULL_BLOCK, RAPAHUB_ON_FULL_DROP,
@@ -213,10 +247,8 @@ static int open_all(struct cli *cli, struct publishing *p, struct rapahub_region
         r = rapahub_region_open(arguments->operands[0], &options, region);
     if (r == 0)
         r = rapahub_region_inspect(arguments->operands[0], options.foreign, &report);
-    if (r == 0 && report.message_max == 0 && report.value_bytes == 0)
-        r = rapahub_fail(RAPAHUB_ESTALE, "region.generation", "the region was removed meanwhile");
     if (r == 0)
-        p->max = p->type.type ? TEXT_MAX : report.message_max;
+        r = find_room(p, *region, &report);
     return r == 0 ? rapahub_producer_open(*region, &producer, &p->producer) : r;
 }
 

@@ -12,6 +12,8 @@ const char *cli_region_report_kind(const struct rapahub_region_report *report)
         return "mpsc";
     case RAPAHUB_REGION_FANOUT:
         return "fanout";
+    case RAPAHUB_REGION_SEQUENCER:
+        return "sequencer";
     case RAPAHUB_REGION_FANIN:
         return "fanin";
     case RAPAHUB_REGION_STATE_V1:
@@ -67,6 +69,8 @@ void cli_region_report_write_ring(struct cli_json *json, const struct rapahub_re
 
 uint64_t cli_region_report_room(const struct rapahub_region_report *report)
 {
+    if (report->stages > 0)
+        return report->ring_size;
     return (uint64_t)report->cells * (report->producers > 0 ? report->producers : 1);
 }
 
@@ -124,6 +128,8 @@ void cli_region_report_write(struct cli_json *json, const char *name,
                  MEMBER("stuck", report->stuck));
     cli_json_put(json, MEMBER("writer", report->writer), MEMBER("version", report->version),
                  MEMBER("value_size", report->value_size),
-                 MEMBER("value_bytes", report->value_bytes), MEMBER("buffers", report->buffers));
+                 MEMBER("value_bytes", report->value_bytes), MEMBER("buffers", report->buffers),
+                 MEMBER("ring_size", report->ring_size), MEMBER("user_bytes", report->user_bytes),
+                 MEMBER("shared", report->shared));
     write_figures(json, report);
 }

@@ -215,7 +215,12 @@ int cli_region_tail(struct cli *cli)
     int r;
 
     cli_failure_about(cli, "%s", arguments->operands[0]);
+    if (cli_arguments_text(arguments, "stage"))
+        return cli_region_stage_tail(cli);
     r = open_all(cli, &tailing, &region);
+    if (r == RAPAHUB_EBADKIND)
+        cli_failure_hint(cli, "rapahub region tail %s --stage I takes the lines of a sequencer",
+                         arguments->operands[0]);
     if (r == 0)
         r = take_all(&tailing);
     rapahub_consumer_close(tailing.consumer);

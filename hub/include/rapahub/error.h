@@ -53,6 +53,8 @@ RAPAHUB_BEGIN_DECLS
       "rapahub region inspect NAME says which one: stop it first")                                \
     X(ERETIRED, -4135, 13, "the region is used up, or another one is in its place",               \
       "open it anew, or make it anew: rapahub region recreate NAME")                              \
+    X(EGAP, -4136, 1, "a stage has to pass over positions, or one that it follows did",           \
+      "take up what the range of the gap concerns again, and go on")                              \
     X(EBADMAGIC, -4138, 8, "it is no event region",                                               \
       "look at the path, or make it anew: rapahub region recreate NAME")                          \
     X(EBADENDIAN, -4139, 8, "the region is of a machine with another byte order",                 \

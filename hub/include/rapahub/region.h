@@ -10,9 +10,9 @@
  * docs/spec/region.md has every byte and every rule.
  *
  * Every timeout is in nanoseconds from now; 0 tries once. No wait is without end. A handle
- * (producer, consumer, writer, reader) is used by one thread at a time; different handles of one
- * region by different threads. A region is closed after its handles. A process that forks does not
- * take its regions with it: the child opens them anew.
+ * (producer, consumer, stage, writer, reader) is used by one thread at a time; different handles of
+ * one region by different threads. A region is closed after its handles. A process that forks does
+ * not take its regions with it: the child opens them anew.
  *
  * RAPAHUB_EFULL, RAPAHUB_EEMPTY, -ETIMEDOUT and -EAGAIN of a push or a pop come without a
  * diagnosis.
@@ -36,6 +36,7 @@ struct rapahub_region;
 struct rapahub_producer;
 struct rapahub_consumer;
 struct rapahub_router;
+struct rapahub_region_stage; /* <rapahub/sequencer.h> */
 struct rapahub_writer;
 struct rapahub_reader;
 
@@ -44,6 +45,8 @@ enum rapahub_region_kind {
     RAPAHUB_REGION_MPSC = 2,   /* any number of producers, one consumer */
     RAPAHUB_REGION_FANOUT = 3, /* any number of producers; a router; up to 64 consumers with a queue
                                   for each */
+    RAPAHUB_REGION_SEQUENCER = 4,   /* positions in a ring, with bytes of the program for each, that
+                                       stages work on one after the other or side by side */
     RAPAHUB_REGION_STATE_V1 = 5,    /* the last value, of one writer, for any number of readers; a
                                        writer that dies in the middle leaves none until another one
                                        has written */
@@ -84,7 +87,8 @@ struct rapahub_region_options {
                             `producers` if that is more */
     uint32_t head_batch; /* pops after which the consumer stores its place, at most 256; 32 */
     uint32_t file_mode;  /* at most 0660; 0600 */
-    uint32_t producers;  /* FANIN alone: at most 255; 1 */
+    uint32_t producers;  /* FANIN: at most 255. SEQUENCER: 1 for one alone, 2 to 255 for any number
+                            of them. 1 */
     /* STATE_V1 and STATE_LATCH alone, which have no cells and no batch */
     uint32_t value_bytes; /* the longest value has them; at most 2^30; 1,024 */
     uint32_t buffers; /* STATE_LATCH alone: 2 to 255; 2. More of them let a reader copy for longer
@@ -95,6 +99,11 @@ struct rapahub_region_options {
     enum rapahub_region_mode mode;
     enum rapahub_region_credit credit;
     uint64_t detach_after_ns; /* 1 s */
+    /* of SEQUENCER alone, which has no cells and no batch */
+    uint32_t ring_size;  /* positions that it holds: 2 to 2^24, a power of two; 1,024 */
+    uint32_t user_bytes; /* of the program, for each position: at most 2^24, a multiple of 8; 0 */
+    uint32_t stages;     /* at most 64; 1 */
+    const struct rapahub_region_stage *stage_list; /* one for each; NULL: they follow none, HOLD */
     uint64_t reserved[8];
 };
 
@@ -215,8 +224,17 @@ struct rapahub_region_report {
     uint32_t buffers;     /* STATE_LATCH alone */
     uint32_t value_size;  /* bytes that the last value has */
     uint64_t version;     /* number of the last value; 0: there is no value yet */
-    char action[256];     /* what to do, in a line; "none" */
+    /* SEQUENCER, whose `tail` is the claims, of one producer the publications, and whose `head` is
+       the place of its slowest stage */
+    uint32_t ring_size, user_bytes, stages;
+    bool shared;            /* any number of producers */
+    uint32_t slowest_stage; /* that producers wait for; RAPAHUB_STAGE_NONE: no stage takes part */
+    uint32_t waits_for;     /* the stage that the slowest one waits for, or itself */
+    bool waits_held;        /* that one lives */
+    char action[256];       /* what to do, in a line; "none" */
 };
+
+#define RAPAHUB_STAGE_NONE UINT32_MAX
 
 /* The queue of a consumer of FANOUT, or the ring of a producer of FANIN, which is neither
  * subscribed nor detached, and may have as many messages as it has cells. */
