@@ -12,17 +12,24 @@
 void region_sweep_stage_begin(struct region_sweep *stage)
 {
     bool state = hub_state_shape_is_kind((uint32_t)stage->kind);
+    bool sequencer = stage->kind == RAPAHUB_REGION_SEQUENCER;
+    const struct rapahub_region_stage list[] = {{.on_death = stage->on_death},
+                                                {.after = 1, .on_death = stage->on_death}};
     const struct rapahub_region_options options = {
         .kind = stage->kind,
         .profile = stage->profile,
-        .cells = state ? 0 : REGION_SWEEP_CELLS,
+        .cells = state || sequencer ? 0 : REGION_SWEEP_CELLS,
+        .ring_size = sequencer ? REGION_SWEEP_CELLS : 0,
+        .user_bytes = sequencer ? sizeof(uint64_t) : 0,
+        .stages = sequencer ? 2 : 0,
+        .stage_list = sequencer ? list : NULL,
         .value_bytes = state ? REGION_SWEEP_VALUE : 0,
-        .leases = !stage->profile                        ? 0
-                  : stage->kind == RAPAHUB_REGION_FANOUT ? 8
-                                                         : 4,
+        .leases = !stage->profile                                     ? 0
+                  : sequencer || stage->kind == RAPAHUB_REGION_FANOUT ? 8
+                                                                      : 4,
         .mode = stage->mode,
         .consumers = stage->kind == RAPAHUB_REGION_FANOUT ? 2 : 0,
-        .producers = stage->kind == RAPAHUB_REGION_FANIN ? 2 : 0};
+        .producers = stage->kind == RAPAHUB_REGION_FANIN || stage->shared ? 2 : 0};
 
     if (rapahub_region_create(NULL, &options, &stage->survivor) < 0 ||
         rapahub_region_adopt(rapahub_region_fd(stage->survivor), NULL, &stage->victim) < 0)

@@ -7,7 +7,7 @@
 #ifndef TESTS_FAULT_REGION_SWEEP_STAGE_H
 #define TESTS_FAULT_REGION_SWEEP_STAGE_H
 
-#include <rapahub/region.h>
+#include <rapahub/sequencer.h>
 
 #include "tests/support/sweep.h"
 
@@ -23,6 +23,8 @@ struct region_sweep {
     enum rapahub_region_kind kind;
     enum rapahub_region_profile profile;
     enum rapahub_region_mode mode; /* of FANOUT, which has two consumers; FANIN has two producers */
+    bool shared;                   /* SEQUENCER: many producers; stage 1 follows stage 0 */
+    enum rapahub_stage_on_death on_death; /* of both stages */
     struct rapahub_region *victim, *survivor;
     struct rapahub_producer *victim_producer, *producer;
     struct rapahub_consumer *victim_consumer, *consumer;

@@ -38,9 +38,11 @@ long_tests() {
     RAPAHUB_TEST_CONNECTIONS=10000 step '10,000 connections' build/release/tests/test_cluster_network_abuse
     step 'attach storm' build/release/tests/test_fault_attach_storm \
         --cycles 2000000 --kills 100000 --seed "$RANDOM"
-    for sweep in class loan host stranger spawn fanout fanin state store boot log power node_disk node; do
+    for sweep in class loan host stranger spawn fanout fanin state sequencer store boot log power node_disk node; do
         step "$sweep sweep" "build/release/tests/test_fault_${sweep}_sweep" --every
     done
+    step 'sequencer grid' build/release/tests/test_fault_sequencer_grid --every
+    step 'sequencers, 4 * 10^7 positions' build/release/tests/test_unit_bus_sequencer_threads --long
     step 'states, 10^9 versions' build/release/tests/test_unit_bus_state_threads --long
     for seed in 1 2 3; do
         step "metastore, random $seed" build/release/tests/test_unit_cluster-metastore_random \
