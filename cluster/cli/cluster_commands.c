@@ -66,7 +66,9 @@ static const struct cli_option join_options[] = {
     VALUE(TEXT, "name", "NAME", "of the node, for people (default: node and its number)"), END};
 
 #define CHANGE_MEMBERS "operation, done"
-#define POOL_MEMBERS   "name, id, state, durability, containers, serving, module, version, guests"
+#define POOL_MEMBERS                                                              \
+    "name, id, state, durability, containers, serving, module, version, guests, " \
+    "copies, min_copies, short"
 
 const struct cli_command cluster_commands[] = {
     {.name = "call",
@@ -171,12 +173,12 @@ const struct cli_command cluster_commands[] = {
      .operands = "POOL",
      .summary = "a pool of the node and its containers",
      .text = "Prints what the node knows of a pool, then a line for each of its containers:\n"
-             "its state, its owner, its life, and why it failed if it did.",
+             "its state, its owner, its life, which nodes keep copies of it, and why it\n"
+             "failed if it did.",
      .example = "rapahub describe pool tally",
      .schema = "rapahub.node.pool/1",
-     .members =
-         POOL_MEMBERS ", of[{container, state, owner, epoch, lineage, here, token, failures, "
-                      "status, cause}]",
+     .members = POOL_MEMBERS ", of[{container, state, owner, epoch, lineage, here, token, holders, "
+                             "joining, copy, kept, waits_for, failures, status, cause}]",
      .options = node_options,
      .operand = CLI_OPERAND_FREE,
      .operands_min = 1,

@@ -10,7 +10,7 @@
 #include "cluster/core/durability.h"
 
 /* Questions of operations: calls leave space for them. */
-#define OPERATIONS_ASK (CLUSTER_LIVES_ASKED_MAX + 1)
+#define OPERATIONS_ASK (CLUSTER_LIVES_ASKED_MAX + 2)
 
 struct cluster_core {
     struct cluster_dispatch parts;
@@ -97,16 +97,25 @@ static int make_ops(struct cluster_dispatch *parts)
                                             .hooks = &cluster_dispatch_hooks,
                                             .user = parts};
 
-    return cluster_ops_create(&context, hub_random_next(&parts->random), &parts->ops);
+    int status = cluster_ops_create(&context, hub_random_next(&parts->random), &parts->ops);
+
+    if (status == 0)
+        status =
+            cluster_naming_create(cluster_ops_context(parts->ops), parts->holders, &parts->naming);
+    return status;
 }
 
 static int make_copies(struct cluster_dispatch *parts)
 {
     const struct cluster_copy_owner_parts copies = {parts->effects, parts->pending,
                                                     &cluster_durability_hooks, parts};
+    uint64_t secret = hub_random_next(&parts->random);
+    int status =
+        cluster_copy_owner_create(parts->limits.containers, secret, &copies, &parts->copies);
 
-    return cluster_copy_owner_create(parts->limits.containers, hub_random_next(&parts->random),
-                                     &copies, &parts->copies);
+    if (status == 0)
+        status = cluster_holders_create(parts->limits.entries, secret, &parts->holders);
+    return status;
 }
 
 int cluster_core_create(const struct cluster_limits *limits, uint32_t node, uint64_t seed,
@@ -141,7 +150,9 @@ void cluster_core_release(struct cluster_core **core)
     if (*core) {
         struct cluster_dispatch *parts = &(*core)->parts;
 
+        cluster_naming_release(&parts->naming);
         cluster_ops_release(&parts->ops);
+        cluster_holders_release(&parts->holders);
         cluster_copy_owner_release(&parts->copies);
         cluster_send_release(&parts->send);
         cluster_known_lives_release(&parts->lives);
@@ -167,7 +178,7 @@ static void ask(struct cluster_core *core)
     struct cluster_dispatch *parts = &core->parts;
     uint64_t moments[] = {cluster_send_next(parts->send), cluster_ops_next(parts->ops),
                           cluster_copy_owner_next(parts->copies),
-                          cluster_unheard_next(parts->dedup)};
+                          cluster_naming_next(parts->naming), cluster_unheard_next(parts->dedup)};
     uint64_t next = moments[0];
 
     for (size_t i = 1; i < sizeof moments / sizeof *moments; i++)
@@ -200,6 +211,7 @@ int cluster_core_step(struct cluster_core *core, const struct cluster_event *eve
     cluster_ops_set_time(parts->ops, parts->now_ns);
     status = cluster_dispatch_event(parts, event);
     cluster_ops_step(parts->ops);
+    cluster_naming_step(parts->naming, parts->now_ns);
     cluster_copy_owner_tick(parts->copies, parts->now_ns);
     cluster_send_tick(parts->send, parts->now_ns);
     cluster_unheard_tick(parts->dedup, parts->now_ns);

@@ -16,6 +16,13 @@ static int tick(struct cluster_dispatch *core, const struct cluster_event *event
 
 /* ---- the metastore ---- */
 
+/* Operations and holders follow from pools and entries. */
+static void changed(struct cluster_dispatch *core)
+{
+    cluster_ops_changed(core->ops);
+    cluster_naming_changed(core->naming);
+}
+
 static void closes(void *user, uint64_t pool)
 {
     struct cluster_dispatch *core = user;
@@ -31,7 +38,7 @@ static int take_pool(struct cluster_dispatch *core, const struct cluster_event *
     bool was_open = pool && pool->state != CLUSTER_POOL_DESTROYING;
     int status = 0;
 
-    cluster_ops_changed(core->ops);
+    changed(core);
     if (!event->record)
         cluster_pools_remove(core->pools, event->pool);
     else
@@ -69,6 +76,7 @@ static int take_node(struct cluster_dispatch *core, const struct cluster_event *
     const struct cluster_ops_node told = {event->node, event->session, event->revision,
                                           event->node_record};
 
+    cluster_naming_changed(core->naming);
     return cluster_ops_take_node(core->ops, &told);
 }
 
@@ -98,7 +106,7 @@ static void hand_on(struct cluster_dispatch *core, struct cluster_list changes)
 {
     struct cluster_delta_change change;
 
-    cluster_ops_changed(core->ops);
+    changed(core);
     while (cluster_delta_next(&changes, &change))
         cluster_send_changed(core->send, change.pool, change.container, core->now_ns);
 }
@@ -153,7 +161,7 @@ static int take_read(struct cluster_dispatch *core, const struct cluster_event *
         return end_reading(core, 0);
     core->reading = false;
     cluster_catch_up_read_end(&core->catch_up);
-    cluster_ops_changed(core->ops);
+    changed(core);
     while ((address = cluster_address_map_after(core->map, &place)))
         cluster_send_changed(core->send, address->pool, address->container, core->now_ns);
     return 0;
@@ -217,6 +225,9 @@ static int cancel_order(struct cluster_dispatch *core, const struct cluster_even
 
 static int end_txn(struct cluster_dispatch *core, const struct cluster_event *event)
 {
+    cluster_naming_changed(core->naming);
+    if (cluster_naming_stored(core->naming, event->id, event->status, event->revision))
+        return 0;
     return cluster_ops_stored(core->ops, event->id, event->status, event->revision);
 }
 
@@ -313,6 +324,17 @@ static int take_report(struct cluster_dispatch *core, const struct cluster_event
     return cluster_ops_take_report(core->ops, event->node, event->session, event->done);
 }
 
+static int take_held(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    return cluster_naming_take_held(core->naming, event->node, event->session, event->held);
+}
+
+static int take_verdict(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    cluster_naming_verdict(core->naming, event->node, event->status < 0);
+    return 0;
+}
+
 /* ---- the end ---- */
 
 static int stop(struct cluster_dispatch *core, const struct cluster_event *event)
@@ -353,7 +375,10 @@ static int (*const handlers[CLUSTER_EVENT_KINDS])(struct cluster_dispatch *core,
     [CLUSTER_EVENT_REPORTED] = take_report,
     [CLUSTER_EVENT_RECOVERY] = take_recovery,
     [CLUSTER_EVENT_DEATH] = take_death,
-    [CLUSTER_EVENT_HELD] = hold_dead};
+    [CLUSTER_EVENT_HELD_DEAD] = hold_dead,
+    [CLUSTER_EVENT_HOLDERS] = cluster_durability_holders,
+    [CLUSTER_EVENT_HELD] = take_held,
+    [CLUSTER_EVENT_VERDICT] = take_verdict};
 
 int cluster_dispatch_event(struct cluster_dispatch *core, const struct cluster_event *event)
 {

@@ -6,8 +6,10 @@
 #include <stdbool.h>
 
 #include "cluster/core/copies/copy_owner.h"
+#include "cluster/core/copies/holders.h"
 #include "cluster/core/event.h"
 #include "cluster/core/map/catch_up.h"
+#include "cluster/core/naming/naming.h"
 #include "cluster/core/ops/ops.h"
 
 struct cluster_dispatch {
@@ -23,6 +25,7 @@ struct cluster_dispatch {
     struct cluster_local_containers *locals;
     struct cluster_catch_up catch_up;
     struct cluster_copy_owner *copies;
+    struct cluster_holders *holders;
     struct cluster_dedup *dedup;
     struct cluster_parking *parking;
     struct cluster_retry *retry;
@@ -31,6 +34,7 @@ struct cluster_dispatch {
     struct cluster_known_lives *lives;
     struct cluster_send *send;
     struct cluster_ops *ops;
+    struct cluster_naming *naming;
     bool reading; /* RANGE was asked for */
 };
 

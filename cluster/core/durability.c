@@ -79,6 +79,16 @@ static uint64_t end_to_keep(const struct cluster_dispatch *core,
     return local->restored ? cluster_dedup_last_end(core->dedup) : 0;
 }
 
+/* A node that joins the holders gets a whole state, also where no call runs.
+ * r[impl cluster.hold.join] */
+static void serve_joining(struct cluster_dispatch *core, uint64_t pool, uint32_t container)
+{
+    const struct cluster_holders_row *row = cluster_holders_find(core->holders, pool, container);
+
+    if (row && row->joining != 0 && row->held != row->joining)
+        cluster_copy_owner_want_whole(core->copies, pool, container, core->now_ns);
+}
+
 int cluster_durability_begin(struct cluster_dispatch *core, uint64_t pool, uint32_t container,
                              uint64_t lineage, uint64_t covered)
 {
@@ -97,7 +107,10 @@ int cluster_durability_begin(struct cluster_dispatch *core, uint64_t pool, uint3
         return status;
     if (life.acked)
         cluster_held_ends_begin(core->dedup, pool, container);
-    return cluster_copy_owner_begin(core->copies, &life, core->now_ns);
+    status = cluster_copy_owner_begin(core->copies, &life, core->now_ns);
+    if (status == 0)
+        serve_joining(core, pool, container);
+    return status;
 }
 
 void cluster_durability_down(struct cluster_dispatch *core, uint64_t pool, uint32_t container)
@@ -122,6 +135,29 @@ void cluster_durability_ended(struct cluster_dispatch *core, uint64_t pool, uint
 }
 
 /* ---- events ---- */
+
+int cluster_durability_holders(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    const struct cluster_holders_put put = {event->pool, event->revision, event->container,
+                                            event->holders};
+    int status = cluster_holders_put(core->holders, &put);
+
+    cluster_naming_seen(core->naming, event->revision);
+    if (status == 0)
+        serve_joining(core, event->pool, event->container);
+    return status;
+}
+
+/* A copy of this life is at the node that joins, too. */
+static void note_held(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    struct cluster_holders_row *row =
+        cluster_holders_find(core->holders, event->pool, event->container);
+
+    if (event->status == 0 && row &&
+        cluster_holders_note_held(row, event->node, cluster_ids_epoch(event->token)))
+        cluster_naming_changed(core->naming);
+}
 
 /* The ends of the life that begins are held from now on, if it has begun already.
  * r[impl cluster.copy.rollback] */
@@ -179,7 +215,10 @@ int cluster_durability_copied(struct cluster_dispatch *core, const struct cluste
     const struct cluster_copy_owner_copied copied = {event->id, event->status, event->whole,
                                                      event->state_size, event->changes_size};
 
-    return cluster_copy_owner_copied(core->copies, &copied, core->now_ns) ? 0 : refuse();
+    if (!cluster_copy_owner_copied(core->copies, &copied, core->now_ns))
+        return refuse();
+    note_held(core, event);
+    return 0;
 }
 
 int cluster_durability_write(const struct cluster_dispatch *core,

@@ -28,7 +28,8 @@ void cluster_durability_gone(struct cluster_dispatch *core, uint64_t pool, uint3
 /* A call has ended in it. */
 void cluster_durability_ended(struct cluster_dispatch *core, uint64_t pool, uint32_t container);
 
-/* Events RESTORED, SAVED and COPIED. */
+/* Events HOLDERS, RESTORED, SAVED and COPIED. */
+int cluster_durability_holders(struct cluster_dispatch *core, const struct cluster_event *event);
 int cluster_durability_restored(struct cluster_dispatch *core, const struct cluster_event *event);
 int cluster_durability_saved(struct cluster_dispatch *core, const struct cluster_event *event);
 int cluster_durability_copied(struct cluster_dispatch *core, const struct cluster_event *event);

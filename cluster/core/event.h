@@ -48,7 +48,10 @@ enum cluster_event_kind {
     CLUSTER_EVENT_RECOVERY,     /* the metastore has this record of a recovery; as OPERATION */
     CLUSTER_EVENT_DEATH,        /* the warden of a node has proven that its daemon is dead. A
                                    negative return: nothing came of it */
-    CLUSTER_EVENT_HELD,         /* the detection holds a node for dead, or no more */
+    CLUSTER_EVENT_HELD_DEAD,    /* the detection holds a node for dead, or no more */
+    CLUSTER_EVENT_HOLDERS,      /* the metastore has these holders of copies of the container */
+    CLUSTER_EVENT_HELD,         /* a COPY_HELD of another node has come; as REPORTED */
+    CLUSTER_EVENT_VERDICT,      /* detection holds this node dead, or gone; or not, status 0 */
     CLUSTER_EVENT_KINDS
 };
 
@@ -78,17 +81,17 @@ struct cluster_event {
                         copy's */
     uint64_t pool;
     uint32_t container;
-    uint64_t
-        revision;     /* POOL, OPERATION, RECOVERY, NEXT_POOL, DELTA, ENTRY: of its last put; NODE:
-                         of that of its record; READING: of the last delta; STORE: of the transaction */
-    uint64_t token;   /* RESTORED: of the copy */
-    uint64_t covered; /* BEGUN: so many ends of calls are in the copy; 0: there was none */
-    uint64_t session; /* STARTED: the revision that created the record of the own session; PEER,
-                         REPORTED: of that of the node, by its link; NODE: of that, 0: it has none;
-                         DEATH, RECOVERY: of that which is over */
+    uint64_t revision; /* POOL, OPERATION, RECOVERY, NEXT_POOL, DELTA, ENTRY, HOLDERS: of its last
+                          put; NODE: of that of its record; READING: of the last delta; STORE: of
+                          the transaction */
+    uint64_t token;    /* RESTORED: of the copy */
+    uint64_t covered;  /* BEGUN: so many ends of calls are in the copy; 0: there was none */
+    uint64_t session;  /* STARTED: the revision that created the record of the own session; PEER,
+                          REPORTED, HELD: of that of the node, by its link; NODE: of that, 0: it has
+                          none; DEATH, RECOVERY: of that which is over */
     uint64_t term; /* STARTED: the last put of the record that says who leads; 0: there is none */
-    uint32_t
-        node; /* PEER, NODE, REPORTED, RECOVERY, DEATH, HELD; STARTED: that leads; 0: this one */
+    uint32_t node; /* PEER, NODE, REPORTED, RECOVERY, DEATH, HELD_DEAD, HELD, VERDICT; STARTED: that
+                      leads; 0: this one; COPIED: that joins the holders, and has it too; 0: none */
     uint32_t boot, generation;   /* STARTED */
     int32_t status, application; /* STORE: enum cluster_txn_status, never UNKNOWN */
     bool whole;                  /* RESTORED: it is of a whole state, not of changes; COPIED: the
@@ -104,6 +107,8 @@ struct cluster_event {
     const struct cluster_entry *entry;
     const struct cluster_record_node *node_record;    /* NODE; NULL: it is gone */
     const struct cluster_body_step_done *done;        /* REPORTED; its body was read */
+    const struct cluster_record_holders *holders;     /* HOLDERS; NULL: they are gone */
+    const struct cluster_body_copy_held *held;        /* HELD; its body was read */
     const struct cluster_record_operation *operation; /* OPERATION, RECOVERY */
     const struct cluster_send_call *call;
     const struct cluster_orders_order *order;

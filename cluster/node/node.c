@@ -124,7 +124,7 @@ static int make_base(struct rapahub_node *node)
     if (status == 0)
         status = cluster_blob_fetches_create(runner->peers, runner->disk, runner->lead,
                                              &runner->modules);
-    return status;
+    return status == 0 ? cluster_node_peering_copies(runner) : status;
 }
 
 static int make_containers(struct rapahub_node *node, const struct rapahub_node_options *options)
@@ -133,6 +133,7 @@ static int make_containers(struct rapahub_node *node, const struct rapahub_node_
     const struct cluster_container_rows_parts parts = {.host = node->host,
                                                        .disk = runner->disk,
                                                        .modules = runner->modules,
+                                                       .copies = runner->copies,
                                                        .pools = runner->pools,
                                                        .events = runner->events,
                                                        .core = runner->core,
@@ -191,7 +192,8 @@ static int make_services(struct rapahub_node *node)
                                                            .metastore = node->boot.folder.place.url,
                                                            .identity = runner->identity,
                                                            .detector = runner->detector,
-                                                           .peers = runner->peers},
+                                                           .peers = runner->peers,
+                                                           .copies = runner->copies},
                                                  .identity = runner->identity,
                                                  .backups = node->boot.folder.backups.path};
 
@@ -419,6 +421,7 @@ int rapahub_node_stop(struct rapahub_node *node, rapahub_on_done *on_done, void 
     node->runner.until_ns = node->drained_ns;
     cluster_detector_leave(node->runner.detector);
     cluster_router_drain(node->runner.router);
+    cluster_copy_shipments_hurry(node->runner.copies->shipments);
     return cluster_event_queue_add(node->runner.events, &stops);
 }
 
@@ -491,6 +494,7 @@ void rapahub_node_close(struct rapahub_node *node)
     cluster_container_steps_release(&runner->steps);
     cluster_blob_fetches_release(&runner->modules);
     cluster_renewals_release(&runner->renewals);
+    cluster_copy_links_release(&runner->copies);
     cluster_node_identity_release(&runner->identity);
     cluster_pool_records_release(&runner->pools);
     cluster_buffers_release(&runner->buffers);

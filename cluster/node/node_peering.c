@@ -154,7 +154,7 @@ static void hold(struct cluster_runner *runner, struct cluster_map_nodes_node *r
     struct cluster_detector_verdict verdict;
     bool dead = cluster_detector_verdict(runner->detector, row->node, &verdict) &&
                 strcmp(verdict.word, "dead") == 0;
-    const struct cluster_event event = {.kind = CLUSTER_EVENT_HELD,
+    const struct cluster_event event = {.kind = CLUSTER_EVENT_HELD_DEAD,
                                         .node = row->node,
                                         .change = dead ? CLUSTER_HELD_DEAD : CLUSTER_HELD_ALIVE};
 
@@ -208,7 +208,19 @@ int cluster_node_peering_begin(struct cluster_runner *runner)
                                 runner->modules);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_CERTIFICATES, &cluster_renewals_hooks,
                                 runner->renewals);
+    cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_COPIES, &cluster_copy_links_hooks,
+                                runner->copies);
     return 0;
+}
+
+int cluster_node_peering_copies(struct cluster_runner *runner)
+{
+    const struct cluster_copy_links_parts parts = {.core = runner->core,
+                                                   .links = runner->peers,
+                                                   .disk = runner->disk,
+                                                   .events = runner->events};
+
+    return cluster_copy_links_create(&parts, &runner->copies);
 }
 
 /* A node that listens at no address of one machine has no detector that runs, and is not watched.
@@ -243,5 +255,7 @@ void cluster_node_peering_end(struct cluster_runner *runner)
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_STEPS, NULL, NULL);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_BLOBS, NULL, NULL);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_CERTIFICATES, NULL, NULL);
+    cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_COPIES, NULL, NULL);
     cluster_blob_fetches_stop(runner->modules);
+    cluster_copy_links_stop(runner->copies);
 }

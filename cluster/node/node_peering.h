@@ -20,6 +20,10 @@ void cluster_node_peering_know(struct cluster_runner *runner, const struct clust
  * leads. */
 void cluster_node_peering_hold(struct cluster_runner *runner);
 
+/* Makes what copies to and from other nodes need, of a node whose core, disk and links are there.
+ * -ENOMEM. */
+int cluster_node_peering_copies(struct cluster_runner *runner);
+
 /* Makes the detector of a node that has its session, with the options of the node. Failures as
  * cluster_detector_create. */
 int cluster_node_peering_detect(struct cluster_runner *runner,

@@ -128,6 +128,8 @@ static int tell(struct cluster_runner *runner, const struct cluster_event *from)
         cluster_detector_node(runner->detector, event.node, event.session, event.node_record);
     if (event.kind != CLUSTER_EVENT_NODE || runner->lead == 0) /* only one that leads places */
         (void)step(runner, &event);
+    if (event.kind == CLUSTER_EVENT_HOLDERS)
+        cluster_copy_links_changed(runner->copies, event.pool, event.container, !event.holders);
     if (event.kind == CLUSTER_EVENT_POOL && !event.record)
         cluster_pool_records_remove(runner->pools, event.pool);
     return event.kind == CLUSTER_EVENT_READ && event.status == 0 && !runner->started ? start(runner)
@@ -200,10 +202,29 @@ static uint64_t least(uint64_t one, uint64_t other)
     return one < other ? one : other;
 }
 
+/* The node that leads chooses who keeps copies. */
+static void tell_verdicts(struct cluster_runner *runner)
+{
+    uint32_t node = 0;
+
+    runner->verdicts = cluster_detector_changes(runner->detector);
+    while (runner->lead == 0 && (node = cluster_detector_after(runner->detector, node)) != 0) {
+        struct cluster_event event = {.kind = CLUSTER_EVENT_VERDICT, .node = node};
+
+        event.status = cluster_detector_is_away(runner->detector, node) ? RAPAHUB_EDIED : 0;
+        if (cluster_event_queue_add(runner->events, &event) < 0)
+            rapahub_clear_error(); /* the next change tells it, too */
+    }
+}
+
 static uint64_t step_detector(struct cluster_runner *runner, uint64_t now_ns, bool readable)
 {
-    return cluster_detector_step(runner->detector, now_ns,
-                                 cluster_core_parts(runner->core)->catch_up.revision, readable);
+    uint64_t next_ns = cluster_detector_step(
+        runner->detector, now_ns, cluster_core_parts(runner->core)->catch_up.revision, readable);
+
+    if (runner->verdicts != cluster_detector_changes(runner->detector))
+        tell_verdicts(runner);
+    return next_ns;
 }
 
 /* Says which of the descriptors are readable, a bit for each. */
@@ -293,6 +314,7 @@ static uint64_t step_begun(struct cluster_runner *runner)
     next_ns = least(next_ns, cluster_blob_fetches_step(runner->modules, now_ns));
     if (runner->started) /* other nodes know the session */
         next_ns = least(next_ns, cluster_renewals_step(runner->renewals, now_ns));
+    next_ns = least(next_ns, cluster_copy_links_step(runner->copies, now_ns));
     next_ns = least(next_ns, step_detector(runner, now_ns, false));
     return least(next_ns, cluster_services_step(runner->services, now_ns, false));
 }

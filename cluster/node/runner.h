@@ -17,6 +17,7 @@
 #include "cluster/node/detection/detector.h"
 #include "cluster/node/disk/store_thread.h"
 #include "cluster/node/guests/container_steps.h"
+#include "cluster/node/holders/copy_links.h"
 #include "cluster/node/map/map_nodes.h"
 #include "cluster/node/map/map_reading.h"
 #include "cluster/node/map/map_watch.h"
@@ -35,6 +36,7 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     struct cluster_peering_links links; /* to other nodes: those of `peers` */
     struct cluster_peering *peering;
     struct cluster_blob_fetches *modules; /* to and from other nodes */
+    struct cluster_copy_links *copies;    /* likewise */
     struct cluster_container_steps *steps;
     struct cluster_services *services;
     struct cluster_node_identity *identity;
@@ -44,6 +46,7 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     struct cluster_client_router *clients;
     struct cluster_peer_links *peers;
     struct cluster_detector *detector;
+    uint64_t verdicts; /* changes of them that the core knows */
     struct cluster_seat_service
         *seat;     /* NULL: the metastore is another node's, and drives `peers` */
     uint32_t lead; /* the node that leads; 0: this one */

@@ -116,6 +116,11 @@ static void report_step(struct cluster_runner *runner, const struct cluster_effe
     cluster_node_peering_report(runner, effect);
 }
 
+static void report_held(struct cluster_runner *runner, const struct cluster_effect *effect)
+{
+    cluster_copy_links_held(runner->copies, effect);
+}
+
 static void (*const carry_out[CLUSTER_EFFECT_KINDS])(struct cluster_runner *runner,
                                                      const struct cluster_effect *effect) = {
     [CLUSTER_EFFECT_TIMER] = set_timer,
@@ -132,7 +137,8 @@ static void (*const carry_out[CLUSTER_EFFECT_KINDS])(struct cluster_runner *runn
     [CLUSTER_EFFECT_ORDERED] = end_order,
     [CLUSTER_EFFECT_COPY] = copy_state,
     [CLUSTER_EFFECT_SEND] = send_frame,
-    [CLUSTER_EFFECT_REPORT] = report_step};
+    [CLUSTER_EFFECT_REPORT] = report_step,
+    [CLUSTER_EFFECT_HELD] = report_held};
 
 void cluster_runner_effects_carry_out(struct cluster_runner *runner)
 {

@@ -203,16 +203,12 @@ static void set_none(struct cluster_copy_file *file)
     file->id = file->token = file->seq = file->whole = file->changes = file->end = 0;
 }
 
-int cluster_copy_file_open(struct cluster_copy_file *file,
-                           const struct cluster_files_folder *folder, uint64_t pool,
-                           uint32_t container)
+/* Opens the file of its name. */
+static int open_named(struct cluster_copy_file *file)
 {
-    int r;
+    const struct cluster_files_folder *folder = file->folder;
+    int r = folder->files->open(folder->files, folder->fd, file->name, O_RDWR, 0);
 
-    *file = (struct cluster_copy_file){
-        .folder = folder, .pool = pool, .container = container, .fd = -1};
-    snprintf(file->name, sizeof file->name, "%016" PRIx64 ".%08" PRIx32 SUFFIX, pool, container);
-    r = folder->files->open(folder->files, folder->fd, file->name, O_RDWR, 0);
     if (r == -ENOENT)
         return 0;
     if (r < 0)
@@ -231,6 +227,24 @@ int cluster_copy_file_open(struct cluster_copy_file *file,
         r = r < 0 ? r : 1;
     }
     return r;
+}
+
+int cluster_copy_file_open_beside(struct cluster_copy_file *file,
+                                  const struct cluster_files_folder *folder, uint64_t pool,
+                                  uint32_t container, const char *ending)
+{
+    *file = (struct cluster_copy_file){
+        .folder = folder, .pool = pool, .container = container, .fd = -1};
+    snprintf(file->name, sizeof file->name, "%016" PRIx64 ".%08" PRIx32 SUFFIX "%s", pool,
+             container, ending);
+    return open_named(file);
+}
+
+int cluster_copy_file_open(struct cluster_copy_file *file,
+                           const struct cluster_files_folder *folder, uint64_t pool,
+                           uint32_t container)
+{
+    return cluster_copy_file_open_beside(file, folder, pool, container, "");
 }
 
 void cluster_copy_file_close(struct cluster_copy_file *file)

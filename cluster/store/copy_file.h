@@ -45,6 +45,11 @@ struct cluster_copy_file {
 int cluster_copy_file_open(struct cluster_copy_file *file,
                            const struct cluster_files_folder *folder, uint64_t pool,
                            uint32_t container);
+
+/* Opens, in the same way, the file whose name ends with this, too: see copy_image.h. */
+int cluster_copy_file_open_beside(struct cluster_copy_file *file,
+                                  const struct cluster_files_folder *folder, uint64_t pool,
+                                  uint32_t container, const char *ending);
 void cluster_copy_file_close(struct cluster_copy_file *file);
 
 /* Keeps a copy. Returns 0: it is durable, or has been; 1: it changes a copy that is not here, so a

@@ -10,6 +10,7 @@
 
 #include <rapahub/value.h>
 
+#include "cluster/wire/copy_body.h"
 #include "cluster/wire/datagram.h"
 #include "cluster/wire/format.h"
 #include "cluster/wire/frame.h"
@@ -286,6 +287,13 @@ struct cluster_body {
         struct cluster_body_step_done step_done;
         struct cluster_body_blob_ask blob_ask;
         struct cluster_body_blob_part blob_part;
+        struct cluster_body_copy_put copy_put;
+        struct cluster_body_copy_taken copy_taken;
+        struct cluster_body_copy_seal copy_seal;
+        struct cluster_body_copy_sealed copy_sealed;
+        struct cluster_body_copy_ask copy_ask;
+        struct cluster_body_copy_piece copy_piece;
+        struct cluster_body_copy_held copy_held;
         struct cluster_body_join join;
         struct cluster_body_join_ok join_ok;
         struct cluster_body_renew renew;

@@ -35,6 +35,13 @@
     X(STEP_DONE, 49, 0)                                                 \
     X(BLOB_ASK, 50, 0)                                                  \
     X(BLOB_PART, 51, 0)                                                 \
+    X(COPY_PUT, 52, 0)                                                  \
+    X(COPY_TAKEN, 53, 0)                                                \
+    X(COPY_SEAL, 54, 0)                                                 \
+    X(COPY_SEALED, 55, 0)                                               \
+    X(COPY_ASK, 56, 0)                                                  \
+    X(COPY_PIECE, 57, 0)                                                \
+    X(COPY_HELD, 58, 0)                                                 \
     X(BULK_OPEN, 64, CLUSTER_FRAME_HAS_CALL | CLUSTER_FRAME_HAS_STREAM) \
     X(BULK_DATA, 65, CLUSTER_FRAME_HAS_STREAM)                          \
     X(BULK_DONE, 66, CLUSTER_FRAME_HAS_STREAM)                          \

@@ -39,6 +39,7 @@ RAPAHUB_RECORD(cluster_record_pool, RAPAHUB_MEMBER(cluster_record_pool, state, u
                RAPAHUB_MEMBER(cluster_record_pool, spec, bytes),
                RAPAHUB_MEMBER(cluster_record_pool, manifest, bytes));
 RAPAHUB_RECORD(cluster_record_name, RAPAHUB_MEMBER(cluster_record_name, pool, u64));
+RAPAHUB_RECORD(cluster_record_holders, RAPAHUB_MEMBER(cluster_record_holders, joining, u32));
 RAPAHUB_RECORD(cluster_record_operation, RAPAHUB_MEMBER(cluster_record_operation, kind, u8),
                RAPAHUB_MEMBER(cluster_record_operation, step, u8),
                RAPAHUB_MEMBER(cluster_record_operation, budget_ms, u32),
@@ -176,6 +177,25 @@ static const char *why_not_holder(const void *value)
     return *(const uint32_t *)value == 0 ? "a node has a number" : NULL;
 }
 
+static const char *why_not_holders(const void *value)
+{
+    const struct cluster_record_holders *holders = value;
+    struct cluster_list nodes = holders->nodes;
+    const uint32_t *of = nodes.of;
+    uint32_t node, last = 0;
+
+    for (uint32_t i = 0; i < holders->nodes.count; i++) {
+        if (of)
+            node = of[i];
+        else
+            (void)cluster_format_next(&nodes, &rapahub_type_u32, &node);
+        if (node <= last || node == holders->joining)
+            return "its nodes do not rise, or one of them joins";
+        last = node;
+    }
+    return last == 0 ? "it names no node" : NULL;
+}
+
 static const char *why_not_operation(const void *value)
 {
     const struct cluster_record_operation *operation = value;
@@ -258,10 +278,10 @@ static const struct cluster_format formats[CLUSTER_KEY_KINDS] = {
                           why_not_pool},
     [CLUSTER_KEY_NAME] = {"the name of a pool", PLAIN(name)},
     [CLUSTER_KEY_ENTRY] = {"an entry", &rapahub_type_cluster_entry, {{0}}, why_not_entry},
-    [CLUSTER_KEY_HOLD] = {"the holders of copies", NULL,
+    [CLUSTER_KEY_HOLD] = {"the holders of copies", TYPE(holders),
                           LIST(holders, nodes, &rapahub_type_u32, CLUSTER_RECORD_HOLDERS_MAX,
                                why_not_holder),
-                          NULL},
+                          why_not_holders},
     [CLUSTER_KEY_OPERATION] = {"an operation", PLAIN(operation)},
     [CLUSTER_KEY_RECOVERY] = {"a recovery", PLAIN(operation)},
     [CLUSTER_KEY_MODULE] = {"a module", TYPE(module),

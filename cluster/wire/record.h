@@ -86,8 +86,11 @@ struct cluster_record_name {
     uint64_t pool;
 };
 
+/* A node that is named has a full copy of the state that covers each call that was answered. The
+ * owner waits for all of them, and for the one that joins. */
 struct cluster_record_holders {
-    struct cluster_list nodes; /* uint32_t, rising */
+    uint32_t joining;          /* a node that is to be named once it has a copy; 0: none is */
+    struct cluster_list nodes; /* uint32_t, rising, named; `joining` is none of them */
 };
 
 struct cluster_record_operation { /* OPERATION, RECOVERY */

@@ -15,6 +15,7 @@
 #include <rapahub/error.h>
 
 #include "cluster/base/ids.h"
+#include "cluster/node/disk/copy_jobs.h"
 #include "cluster/node/disk/store_thread.h"
 #include "hub/base/clock.h"
 #include "tests/fault/syscall_sweep.h"
@@ -232,12 +233,11 @@ static void keep_copies(struct test *test, struct life *life)
     struct cluster_copy copy = {.token = TOKEN, .seq = 1, .state = {strdup("state"), 5}};
     int whole = 0, changes = 0, guest = 0;
 
-    until(life, cluster_store_thread_copy_write(life->thread, CONTAINER, &copy, on_done, &whole),
-          &whole);
+    until(life, cluster_copy_jobs_write(life->thread, CONTAINER, &copy, on_done, &whole), &whole);
     test->told->copy = true;
     copy = (struct cluster_copy){
         .token = TOKEN, .seq = 2, .base_token = TOKEN, .base_seq = 1, .state = {strdup("more"), 4}};
-    until(life, cluster_store_thread_copy_write(life->thread, CONTAINER, &copy, on_done, &changes),
+    until(life, cluster_copy_jobs_write(life->thread, CONTAINER, &copy, on_done, &changes),
           &changes);
     test->told->changes = true;
     until(life, cluster_store_thread_guest_came(life->thread, test->guest, on_done, &guest),

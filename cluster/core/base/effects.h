@@ -48,6 +48,8 @@ enum cluster_effect_kind {
     CLUSTER_EFFECT_REPORT, /* node `number`, which leads, is told how far this one is with a
                               container: `how` is the step of a STEP_DONE, with `epoch`, `status`
                               and `text`. Where its link is not up it is dropped */
+    CLUSTER_EFFECT_HELD, /* node `number`, which leads, is told that `node`, which joins the holders
+                            of a container, has a full copy of `epoch`; likewise */
     CLUSTER_EFFECT_KINDS
 };
 
@@ -67,10 +69,10 @@ struct cluster_effect {
     uint64_t chain;                         /* RUN: calls that are made to answer it have it too */
     uint64_t payload;                       /* number of a body that is outside; 0: it is `body` */
     uint64_t token, lineage;                /* of the life of the container */
-    uint64_t epoch;                         /* REPORT: of its entry */
+    uint64_t epoch;                         /* REPORT, HELD: of its entry */
     const struct cluster_txn *txn;          /* TXN */
     const struct cluster_peer_frame *frame; /* SEND; good as long as a body */
-    uint32_t container;
+    uint32_t container, node;
     int32_t status, application;
     uint8_t kind, how;
     bool copy; /* BEGIN */

@@ -29,12 +29,13 @@ struct row {
     uint64_t drain_ns;    /* DRAINING: until then */
     uint64_t timer;
     uint32_t state;
-    bool up;    /* its life lasts */
-    bool used;  /* calls have ended since the last copy was taken */
-    bool whole; /* the next one is a whole state */
-    bool held;  /* new calls wait */
-    bool stale; /* the copy that is under way is of an earlier life */
-    bool late;  /* calls did not end in time: the next one is due when none runs */
+    bool up;     /* its life lasts */
+    bool used;   /* calls have ended since the last copy was taken */
+    bool whole;  /* the next one is a whole state */
+    bool wanted; /* another node waits for a whole state */
+    bool held;   /* new calls wait */
+    bool stale;  /* the copy that is under way is of an earlier life */
+    bool late;   /* calls did not end in time: the next one is due when none runs */
 };
 
 struct cluster_copy_owner {
@@ -122,8 +123,9 @@ static void clear_timer(struct cluster_copy_owner *owner, struct row *row)
 static void plan(struct cluster_copy_owner *owner, uint32_t place, uint64_t now_ns)
 {
     const struct row *row = row_at(owner, place);
-    uint64_t at =
-        row->life.acked || owner->stops ? now_ns : row->began_ns + CLUSTER_COPY_INTERVAL_NS;
+    uint64_t at = row->life.acked || owner->stops || row->wanted
+                      ? now_ns
+                      : row->began_ns + CLUSTER_COPY_INTERVAL_NS;
 
     if (!row->up || !row->used || row->question != 0 || row->state != CLUSTER_COPY_IDLE)
         return;
@@ -220,6 +222,18 @@ void cluster_copy_owner_used(struct cluster_copy_owner *owner, uint64_t pool, ui
         plan(owner, place, now_ns);
 }
 
+void cluster_copy_owner_want_whole(struct cluster_copy_owner *owner, uint64_t pool,
+                                   uint32_t container, uint64_t now_ns)
+{
+    uint32_t place = seek(owner, pool, container);
+    struct row *row = place != 0 ? row_at(owner, place) : NULL;
+
+    if (!row || !row->up)
+        return;
+    row->wanted = row->used = true;
+    plan(owner, place, now_ns);
+}
+
 void cluster_copy_owner_stop(struct cluster_copy_owner *owner, uint64_t now_ns)
 {
     owner->stops = true;
@@ -277,6 +291,7 @@ static void ask(struct cluster_copy_owner *owner, uint32_t place, uint64_t now_n
         .how = row->whole ? CLUSTER_COPY_WHOLE : CLUSTER_COPY_CHANGES};
 
     CHECK(effect.id != 0);
+    row->wanted = false;
     move(row, CLUSTER_COPY_SAVING);
     row->question = effect.id;
     row->began_ns = now_ns;
@@ -325,6 +340,7 @@ static void act(struct cluster_copy_owner *owner, uint32_t place, uint64_t now_n
     struct row *row = row_at(owner, place);
 
     row->timer = 0;
+    row->whole = row->whole || row->wanted;
     if (row->state == CLUSTER_COPY_IDLE && drains(row)) {
         move(row, CLUSTER_COPY_DRAINING);
         row->late = false;

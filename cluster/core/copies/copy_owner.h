@@ -82,6 +82,10 @@ void cluster_copy_owner_remove(struct cluster_copy_owner *owner, uint64_t pool, 
 void cluster_copy_owner_used(struct cluster_copy_owner *owner, uint64_t pool, uint32_t container,
                              uint64_t now_ns);
 
+/* Another node is to have a copy: the next one is a whole state, and due at once. */
+void cluster_copy_owner_want_whole(struct cluster_copy_owner *owner, uint64_t pool,
+                                   uint32_t container, uint64_t now_ns);
+
 /* The node ends in order: no copy waits for its interval from now on. `due` counts the containers
  * that have one under way, or yet to begin; those of which the last one failed do not count. */
 void cluster_copy_owner_stop(struct cluster_copy_owner *owner, uint64_t now_ns);

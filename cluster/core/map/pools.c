@@ -141,6 +141,8 @@ static int read_spec(struct row *row, struct rapahub_bytes bytes)
         return status;
     row->pool.durability = spec.durability;
     row->pool.on_daemon_death = spec.on_daemon_death;
+    row->pool.copies = (uint8_t)spec.copies;
+    row->pool.min_copies = (uint8_t)spec.min_copies;
     memset(row->pool.name, 0, sizeof row->pool.name);
     memcpy(row->pool.name, spec.name.data, spec.name.size);
     for (uint32_t i = 0; i < row->pool.methods; i++)

@@ -22,6 +22,7 @@ struct cluster_pools_pool {
     uint32_t methods;
     uint8_t state; /* enum cluster_pool_state */
     uint8_t durability, on_daemon_death;
+    uint8_t copies, min_copies; /* holders of a copy, the owner included; 0: there are no copies */
     char name[CLUSTER_KEYS_NAME_MAX + 1];
 };
 

@@ -471,6 +471,11 @@ uint64_t cluster_ops_next(const struct cluster_ops *ops)
     return ops->context.changed && has_started(ops) ? ops->context.now_ns : ops->context.next_ns;
 }
 
+const struct cluster_context *cluster_ops_context(const struct cluster_ops *ops)
+{
+    return &ops->context;
+}
+
 /* ---- for lists ---- */
 
 const struct cluster_operations *cluster_ops_operations(const struct cluster_ops *ops)

@@ -88,6 +88,9 @@ void cluster_ops_step(struct cluster_ops *ops);
 /* Returns when something is due, or CLUSTER_TIMERS_NEVER. */
 uint64_t cluster_ops_next(const struct cluster_ops *ops);
 
+/* What operations share with the parts of the core above them; good as long as the operations. */
+const struct cluster_context *cluster_ops_context(const struct cluster_ops *ops);
+
 /* For lists, and for checks. */
 const struct cluster_operations *cluster_ops_operations(const struct cluster_ops *ops);
 const struct cluster_lives *cluster_ops_lives(const struct cluster_ops *ops);

@@ -23,8 +23,9 @@ static bool is_listed(struct cluster_list nodes, uint32_t node)
 }
 
 /* r[impl cluster.create.placement] */
-static bool may_have(const struct cluster_context *context, const struct cluster_nodes_node *node,
-                     const struct cluster_pool_spec *spec)
+bool cluster_placement_may_have(const struct cluster_context *context,
+                                const struct cluster_nodes_node *node,
+                                const struct cluster_pool_spec *spec)
 {
     return node->state == CLUSTER_NODE_ACTIVE && !node->dead &&
            cluster_context_session(context, node->node) != 0 &&
@@ -53,7 +54,7 @@ static uint32_t look_at_nodes(const struct cluster_context *context,
     uint32_t place = 0, count = 0;
 
     while ((node = cluster_nodes_after(context->nodes, &place))) {
-        node->may = may_have(context, node, spec);
+        node->may = cluster_placement_may_have(context, node, spec);
         node->load = node->of_pool = node->zone_load = 0;
         node->zone_first = first_of_zone(context->nodes, node)->place;
         count += node->may;
@@ -190,11 +191,12 @@ static uint64_t drawn(uint64_t pool, uint32_t container, uint32_t node)
 
 /* The least of all is an exponential draw at the rate of its capacity: the first of several such is
  * each as often as its rate says. r[impl cluster.placement.hash] */
-static bool is_before(const struct cluster_placement *placement, uint32_t container,
-                      const struct cluster_nodes_node *one, const struct cluster_nodes_node *other)
+bool cluster_placement_is_before(uint64_t pool, uint32_t container,
+                                 const struct cluster_nodes_node *one,
+                                 const struct cluster_nodes_node *other)
 {
-    return minus_log2(drawn(placement->pool, container, one->node)) * other->capacity <
-           minus_log2(drawn(placement->pool, container, other->node)) * one->capacity;
+    return minus_log2(drawn(pool, container, one->node)) * other->capacity <
+           minus_log2(drawn(pool, container, other->node)) * one->capacity;
 }
 
 static uint32_t zone_load_of(const struct cluster_context *context,
@@ -211,7 +213,8 @@ static bool is_better(const struct cluster_context *context,
     uint32_t in_one = placement->spread ? zone_load_of(context, one) : 0;
     uint32_t in_other = placement->spread ? zone_load_of(context, other) : 0;
 
-    return in_one != in_other ? in_one < in_other : is_before(placement, container, one, other);
+    return in_one != in_other ? in_one < in_other
+                              : cluster_placement_is_before(placement->pool, container, one, other);
 }
 
 /* r[impl cluster.placement.bound] */

@@ -15,6 +15,16 @@
 int cluster_placement_check(const struct cluster_context *context,
                             const struct cluster_pool_spec *spec, uint32_t *containers);
 
+/* Says whether a node may have containers of a pool with this spec, and keep copies of them. */
+bool cluster_placement_may_have(const struct cluster_context *context,
+                                const struct cluster_nodes_node *node,
+                                const struct cluster_pool_spec *spec);
+
+/* Says which of two nodes is before the other in the order of a container. */
+bool cluster_placement_is_before(uint64_t pool, uint32_t container,
+                                 const struct cluster_nodes_node *one,
+                                 const struct cluster_nodes_node *other);
+
 struct cluster_placement {
     uint64_t pool, capacity; /* the sum of all nodes that may have it */
     uint64_t total;          /* containers of these nodes, with those that are to be placed */

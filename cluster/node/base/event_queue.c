@@ -18,6 +18,7 @@ struct waiting {
     struct cluster_orders_order order;
     struct cluster_peer_frame frame;
     struct cluster_body_step_done done;
+    struct cluster_body_copy_held held;
     uint8_t bytes[]; /* all that the event names */
 };
 
@@ -123,6 +124,10 @@ static void fill(struct waiting *waiting, const struct cluster_event *event)
         waiting->done = *event->done;
         waiting->event.done = &waiting->done;
     }
+    if (event->held) {
+        waiting->held = *event->held;
+        waiting->event.held = &waiting->held;
+    }
 }
 
 /* Makes the descriptor readable, if it is to be. */
@@ -140,7 +145,7 @@ static void tell(struct cluster_event_queue *queue)
 
 static bool is_of_frame(const struct cluster_event *event)
 {
-    return event->frame || event->done;
+    return event->frame || event->done || event->held;
 }
 
 /* Another node decides how many frames come. r[impl cluster.node.frames] */

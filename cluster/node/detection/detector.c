@@ -260,6 +260,7 @@ static void note_change(struct cluster_detector *self, const struct cluster_swim
         cluster_detector_members_find(&self->members, change->node);
     bool bad = change->state == CLUSTER_MEMBER_SUSPECTED || change->state == CLUSTER_MEMBER_DEAD;
 
+    self->changes++;
     if (!member)
         return;
     self->changes++;
@@ -351,11 +352,6 @@ uint64_t cluster_detector_step(struct cluster_detector *self, uint64_t now_ns, u
 
 /* ---- shown ---- */
 
-uint64_t cluster_detector_changes(const struct cluster_detector *self)
-{
-    return self->changes;
-}
-
 bool cluster_detector_verdict(const struct cluster_detector *self, uint32_t node,
                               struct cluster_detector_verdict *out)
 {
@@ -375,6 +371,18 @@ bool cluster_detector_verdict(const struct cluster_detector *self, uint32_t node
         if (self->members.all[i].node == node)
             out->since_s = self->members.all[i].since_s;
     return true;
+}
+
+uint64_t cluster_detector_changes(const struct cluster_detector *self)
+{
+    return self->changes;
+}
+
+bool cluster_detector_is_away(const struct cluster_detector *self, uint32_t node)
+{
+    uint32_t state = self->swim ? cluster_swim_state(self->swim, node) : 0;
+
+    return state == CLUSTER_MEMBER_DEAD || state == CLUSTER_MEMBER_LEFT;
 }
 
 uint32_t cluster_detector_after(const struct cluster_detector *self, uint32_t node)

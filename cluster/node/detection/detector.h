@@ -84,12 +84,13 @@ void cluster_detector_renew_key(struct cluster_detector *self);
 /* This node stops in order: others are told, at once. */
 void cluster_detector_leave(struct cluster_detector *self);
 
-/* Counts up with each change of what is held of any node. */
-uint64_t cluster_detector_changes(const struct cluster_detector *self);
-
 /* Says what is held of a node. False: nothing is. */
 bool cluster_detector_verdict(const struct cluster_detector *self, uint32_t node,
                               struct cluster_detector_verdict *out);
+
+/* Returns how often a verdict has changed; says whether a node is held dead, or has left. */
+uint64_t cluster_detector_changes(const struct cluster_detector *self);
+bool cluster_detector_is_away(const struct cluster_detector *self, uint32_t node);
 
 /* Returns the node with the next larger number of which something is held; 0: there is none. */
 uint32_t cluster_detector_after(const struct cluster_detector *self, uint32_t node);

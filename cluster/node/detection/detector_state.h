@@ -22,7 +22,7 @@ struct cluster_detector {
     uint64_t next_ns;          /* a step is due then */
     bool due;                  /* or at once */
     uint64_t strangers;
-    uint64_t changes; /* they count verdicts, and what these are about */
+    uint64_t changes; /* how often a verdict has changed */
 };
 
 #endif

@@ -7,9 +7,13 @@
 
 #include <rapahub/error.h>
 
+#include "cluster/store/copy_image.h"
+#include "cluster/store/copy_seal.h"
+
 struct open_file {
     struct hub_list link;
     struct cluster_copy_file file;
+    uint64_t seal; /* no copy of a token below it is taken */
 };
 
 #define FILE_OF(at) HUB_LIST_ITEM(at, struct open_file, link)
@@ -68,7 +72,9 @@ static int get(struct cluster_disk_copies_open *copies, struct cluster_disk_cont
         open = calloc(1, sizeof *open);
         if (!open)
             return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a file of copies");
-        r = open_copy_file(copies, of, &open->file);
+        r = cluster_copy_seal_read(copies->folder, of.pool, of.container, &open->seal);
+        if (r == 0)
+            r = open_copy_file(copies, of, &open->file);
         if (r < 0) {
             free(open);
             return r;
@@ -84,13 +90,42 @@ static int get(struct cluster_disk_copies_open *copies, struct cluster_disk_cont
     return 0;
 }
 
+static int stale(const struct open_file *open)
+{
+    return rapahub_fail(RAPAHUB_ESTALE, "cluster.copy.seal",
+                        "%s: it is sealed for a later life of its container", open->file.name);
+}
+
+/* Another node's bytes are as it says, or are not kept. */
+static int check_bytes(const struct cluster_disk_job *job)
+{
+    uint8_t found[CLUSTER_DIGEST_SIZE];
+    struct cluster_digest digest;
+    int r = job->checks ? cluster_digest_begin(&digest) : 0;
+
+    if (r < 0 || !job->checks)
+        return r;
+    cluster_digest_add(&digest, job->copy.state.data, job->copy.state.size);
+    cluster_digest_add(&digest, job->copy.dedup.data, job->copy.dedup.size);
+    cluster_digest_end(&digest, found);
+    return memcmp(found, job->part.digest, sizeof found) == 0
+               ? 0
+               : rapahub_fail(RAPAHUB_EFORMAT, "cluster.copy.put",
+                              "the bytes of a copy have another SHA-256 than its node said");
+}
+
+/* r[impl cluster.copy.seal] */
 int cluster_disk_copies_write(struct cluster_disk_copies_open *copies, struct cluster_disk_job *job)
 {
     struct open_file *open;
-    int r = get(copies, job->of, &open);
+    int r = check_bytes(job);
 
+    if (r == 0)
+        r = get(copies, job->of, &open);
     if (r < 0)
         return r;
+    if (job->copy.token < open->seal)
+        return stale(open);
     r = cluster_copy_file_write(&open->file, &job->copy);
     job->result.whole = r == 1;
     return r < 0 ? r : 0;
@@ -144,7 +179,69 @@ int cluster_disk_copies_remove(struct cluster_disk_copies_open *copies,
 
     if (r < 0)
         return r;
-    r = cluster_copy_file_remove(&open->file);
+    r = open->seal > 0 ? cluster_copy_seal_remove(copies->folder, job->of.pool, job->of.container)
+                       : 0;
+    if (r == 0)
+        r = cluster_copy_file_remove(&open->file);
     close_file(copies, open);
+    return r;
+}
+
+/* ---- for other nodes ---- */
+
+/* A life that is not the last one learns so: what is newer here is not for it.
+ * r[impl cluster.copy.seal] */
+int cluster_disk_copies_seal(struct cluster_disk_copies_open *copies, struct cluster_disk_job *job)
+{
+    struct open_file *open;
+    int r = get(copies, job->of, &open);
+
+    if (r < 0)
+        return r;
+    if (job->seal < open->seal || job->seal < open->file.token)
+        return stale(open);
+    if (job->seal > open->seal)
+        r = cluster_copy_seal_write(copies->folder, job->of.pool, job->of.container, job->seal);
+    if (r < 0)
+        return r;
+    open->seal = job->seal;
+    job->result.token = open->file.token;
+    job->result.seq = open->file.seq;
+    job->result.size = open->file.end;
+    return 0;
+}
+
+int cluster_disk_copies_piece(struct cluster_disk_copies_open *copies, struct cluster_disk_job *job)
+{
+    struct open_file *open;
+    int r = get(copies, job->of, &open);
+    int64_t n;
+
+    if (r < 0)
+        return r;
+    if (open->file.token != job->copy.token || open->file.seq != job->copy.seq)
+        return rapahub_fail(RAPAHUB_ESTALE, "cluster.copy.fetch", "%s: it has another copy now",
+                            open->file.name);
+    n = cluster_copy_image_read(&open->file, job->part.offset, job->memory, job->room);
+    if (n < 0)
+        return (int)n;
+    job->result.part = (struct rapahub_bytes){job->memory, (size_t)n};
+    return 0;
+}
+
+int cluster_disk_copies_adopt(struct cluster_disk_copies_open *copies, struct cluster_disk_job *job)
+{
+    const struct cluster_disk_part *part = &job->part;
+    struct open_file *open;
+    int r = get(copies, job->of, &open);
+
+    if (r == 0)
+        r = cluster_copy_image_write(&open->file, part->offset, job->memory, job->room);
+    if (r < 0 || part->offset + job->room < part->size)
+        return r;
+    r = cluster_copy_image_adopt(&open->file, job->copy.token, job->copy.seq);
+    job->result.done = r == 0;
+    if (r < 0)
+        close_file(copies, open); /* nothing tells which of the two the name has */
     return r;
 }

@@ -26,5 +26,10 @@ int cluster_disk_copies_write(struct cluster_disk_copies_open *copies,
 int cluster_disk_copies_read(struct cluster_disk_copies_open *copies, struct cluster_disk_job *job);
 int cluster_disk_copies_remove(struct cluster_disk_copies_open *copies,
                                struct cluster_disk_job *job);
+int cluster_disk_copies_seal(struct cluster_disk_copies_open *copies, struct cluster_disk_job *job);
+int cluster_disk_copies_piece(struct cluster_disk_copies_open *copies,
+                              struct cluster_disk_job *job);
+int cluster_disk_copies_adopt(struct cluster_disk_copies_open *copies,
+                              struct cluster_disk_job *job);
 
 #endif

@@ -44,6 +44,7 @@ struct cluster_disk_result {
     int fd; /* blob: a sealed memfd with its bytes, whose SHA-256 was checked; -1: none. Who keeps
                it sets this to -1 */
     struct cluster_disk_copies copies; /* read; who keeps them sets this to zeros */
+    uint64_t token, seq;               /* seal: of the newest copy, of `size` bytes; 0: none */
 };
 
 typedef void cluster_disk_on_done(void *user, struct cluster_disk_result *result);
@@ -69,6 +70,9 @@ enum cluster_disk_job_kind {
     CLUSTER_DISK_COPY_WRITE,
     CLUSTER_DISK_COPY_READ,
     CLUSTER_DISK_COPY_REMOVE,
+    CLUSTER_DISK_COPY_SEAL,
+    CLUSTER_DISK_COPY_PIECE,
+    CLUSTER_DISK_COPY_ADOPT,
     CLUSTER_DISK_FOLDER_MAKE,
     CLUSTER_DISK_FOLDER_ASIDE,
     CLUSTER_DISK_CERTIFICATE,
@@ -91,6 +95,8 @@ struct cluster_disk_job {
     struct cluster_guest_record guest;
     struct cluster_disk_container of;
     struct cluster_copy copy; /* its bytes are freed with the job */
+    bool checks;              /* copy: the SHA-256 of its bytes must be that of `part` */
+    uint64_t seal;            /* no copy of a token below it is taken from then on */
     struct cluster_disk_part part;
     struct cluster_disk_result result;
     char text[CLUSTER_DISK_TEXT_MAX];

@@ -148,6 +148,12 @@ static int run_job(struct cluster_disk_worker *worker, struct cluster_disk_job *
         return cluster_disk_copies_read(&worker->copies, job);
     case CLUSTER_DISK_COPY_REMOVE:
         return cluster_disk_copies_remove(&worker->copies, job);
+    case CLUSTER_DISK_COPY_SEAL:
+        return cluster_disk_copies_seal(&worker->copies, job);
+    case CLUSTER_DISK_COPY_PIECE:
+        return cluster_disk_copies_piece(&worker->copies, job);
+    case CLUSTER_DISK_COPY_ADOPT:
+        return cluster_disk_copies_adopt(&worker->copies, job);
     case CLUSTER_DISK_FOLDER_MAKE:
         return cluster_container_folders_make(&worker->folders, job->of.pool, job->of.container);
     case CLUSTER_DISK_FOLDER_ASIDE:

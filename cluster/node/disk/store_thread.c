@@ -263,7 +263,7 @@ static int may_give(const struct cluster_store_thread *thread, uint64_t bytes)
         return rapahub_fail(RAPAHUB_EBUSY, "cluster.disk.bounds",
                             "%d requests to the disk are open, no more are taken",
                             CLUSTER_STORE_THREAD_OPEN_MAX);
-    if (thread->bytes > 0 && bytes > CLUSTER_STORE_THREAD_BYTES_MAX - thread->bytes)
+    if (thread->bytes > 0 && thread->bytes + bytes > CLUSTER_STORE_THREAD_BYTES_MAX)
         return rapahub_fail(RAPAHUB_EBUSY, "cluster.disk.bounds",
                             "requests to the disk have %" PRIu64 " bytes, and %" PRIu64
                             " more are not taken",
@@ -336,6 +336,16 @@ int cluster_store_thread_snapshot(struct cluster_store_thread *thread,
     return 0;
 }
 
+int cluster_store_thread_give(struct cluster_store_thread *thread, struct cluster_disk_job *job,
+                              struct cluster_disk_request request)
+{
+    int r = may_give(thread, job->bytes);
+
+    if (r == 0)
+        give(thread, job, request.on_done, request.user);
+    return r;
+}
+
 /* The kind, the guest, the container and the revision are those of `like`. */
 static int give_small(struct cluster_store_thread *thread, const struct cluster_disk_job *like,
                       cluster_disk_on_done *on_done, void *user)
@@ -385,23 +395,6 @@ static int give_container(struct cluster_store_thread *thread, enum cluster_disk
     const struct cluster_disk_job like = {.kind = kind, .of = of};
 
     return give_small(thread, &like, on_done, user);
-}
-
-int cluster_store_thread_copy_write(struct cluster_store_thread *thread,
-                                    struct cluster_disk_container of,
-                                    const struct cluster_copy *copy, cluster_disk_on_done *on_done,
-                                    void *user)
-{
-    int r;
-    struct cluster_disk_job *job =
-        make(thread, CLUSTER_DISK_COPY_WRITE, 0, copy->state.size + copy->dedup.size, &r);
-
-    if (!job)
-        return r;
-    job->of = of;
-    job->copy = *copy;
-    give(thread, job, on_done, user);
-    return 0;
 }
 
 int cluster_store_thread_copy_read(struct cluster_store_thread *thread,

@@ -55,6 +55,16 @@ struct cluster_store_thread_stats {
 void cluster_store_thread_stats(struct cluster_store_thread *thread,
                                 struct cluster_store_thread_stats *out);
 
+/* How a request ends: by this callback. */
+struct cluster_disk_request {
+    cluster_disk_on_done *on_done;
+    void *user;
+};
+
+/* Hands in a request that was made by cluster_disk_job_new; refused, it is still the caller's. */
+int cluster_store_thread_give(struct cluster_store_thread *thread, struct cluster_disk_job *job,
+                              struct cluster_disk_request request);
+
 /* Appends a delta to the log; it has ended when it is durable. Where the disk is full it waits
  * until there is space. `changes` are copied. */
 int cluster_store_thread_append(struct cluster_store_thread *thread,
@@ -80,12 +90,6 @@ int cluster_store_thread_guest_came(struct cluster_store_thread *thread,
 int cluster_store_thread_guest_gone(struct cluster_store_thread *thread,
                                     struct cluster_guest_record guest,
                                     cluster_disk_on_done *on_done, void *user);
-
-/* Keeps a copy; `state` and `dedup` of it are taken, each from malloc or NULL. */
-int cluster_store_thread_copy_write(struct cluster_store_thread *thread,
-                                    struct cluster_disk_container of,
-                                    const struct cluster_copy *copy, cluster_disk_on_done *on_done,
-                                    void *user);
 
 /* Reads the newest copy: a whole state and its changes; none: there is none. */
 int cluster_store_thread_copy_read(struct cluster_store_thread *thread,

@@ -11,6 +11,7 @@
 #include "cluster/node/guests/container_loads.h"
 #include "cluster/node/guests/container_removal.h"
 #include "cluster/node/guests/params.h"
+#include "cluster/node/holders/copy_links.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
@@ -305,6 +306,31 @@ static void on_copies(void *user, struct cluster_disk_result *result)
         go_on(row, result->status, result->text);
 }
 
+static void on_newest(void *user, int status, const char *text)
+{
+    struct cluster_container_row *row = user;
+
+    row->copies_asked = false;
+    row->has_newest = status == 0;
+    go_on(row, status, text);
+}
+
+/* The newest copy is on the own disk already, or comes there. */
+static int fetch_newest(struct cluster_container_row *row)
+{
+    const struct cluster_copy_fetch_order order = {.pool = row->pool,
+                                                   .container = row->container,
+                                                   .token = row->token,
+                                                   .deadline_ns = row->deadline_ns,
+                                                   .on_done = on_newest,
+                                                   .user = row};
+    int status = cluster_copy_fetches_begin(row->rows->parts.copies->fetches, &order);
+
+    row->copies_asked = status == 1;
+    row->has_newest = status == 0;
+    return status < 0 ? status : 0;
+}
+
 /* Requests come one by one: the folder is that of before until it is known whether there are
  * copies. */
 int cluster_container_beginning_ask(struct cluster_container_row *row)
@@ -315,6 +341,10 @@ int cluster_container_beginning_ask(struct cluster_container_row *row)
 
     if (row->copies_asked || row->folder_asked)
         return 0;
+    if (!row->has_newest)
+        status = fetch_newest(row);
+    if (status < 0 || row->copies_asked)
+        return status;
     if (!row->has_copies) {
         status = cluster_store_thread_copy_read(disk, of, on_copies, row);
         row->copies_asked = status == 0;

@@ -10,6 +10,8 @@
 #include <rapahub/lifecycle.h>
 #include <rapahub/stream.h>
 
+#include "cluster/node/disk/copy_jobs.h"
+#include "cluster/node/holders/copy_links.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
@@ -27,7 +29,10 @@ struct copying {
     uint64_t pool, id, token, seq, deadline_ns;
     uint32_t container;
     bool whole, acked;
-    int status; /* the first failure */
+    bool writes,
+        ships;       /* the disk has it, and other holders, and have not said that they keep it */
+    uint32_t joined; /* a node that joins the holders keeps it; 0: none does */
+    int status;      /* the first failure */
     char text[TEXT_MAX];
     uint8_t *state;
     size_t size, room;
@@ -55,6 +60,8 @@ static void tell(const struct copying *copying, struct cluster_event event)
     event.pool = copying->pool;
     event.container = copying->container;
     event.number = copying->seq;
+    event.token = copying->token;
+    event.node = copying->joined;
     if (cluster_event_queue_add(copying->rows->parts.events, &event) < 0)
         rapahub_clear_error(); /* no memory: it is never known as durable */
 }
@@ -82,6 +89,13 @@ static void note(struct copying *copying, int status, const char *text)
     snprintf(copying->text, sizeof copying->text, "%s", text);
 }
 
+/* All that keep copies of the container have it, or one does not. */
+static void end_if_kept(struct copying *copying)
+{
+    if (!copying->writes && !copying->ships)
+        end(copying);
+}
+
 /* ---- to the disk ---- */
 
 static void on_written(void *user, struct cluster_disk_result *result)
@@ -92,11 +106,39 @@ static void on_written(void *user, struct cluster_disk_result *result)
     note(copying, result->status, result->text);
     if (result->whole)
         note(copying, RAPAHUB_ESTALE, "the disk has no copy that these changes follow");
-    if (row && copying->status == 0) {
+    if (row && result->status == 0 && !result->whole) {
         row->changes_size = copying->whole ? 0 : row->changes_size + copying->size;
         row->state_size = copying->whole ? copying->size : row->state_size;
     }
-    end(copying);
+    copying->writes = false;
+    end_if_kept(copying);
+}
+
+/* ---- to other holders ---- */
+
+static void on_shipped(void *user, const struct cluster_copy_shipment_end *shipped)
+{
+    struct copying *copying = user;
+
+    note(copying, shipped->status, shipped->text);
+    copying->joined = shipped->joined;
+    copying->ships = false;
+    end_if_kept(copying);
+}
+
+/* They get it before the disk does, which frees it. */
+static int ship(struct copying *copying, const struct cluster_copy *copy)
+{
+    const struct cluster_copy_shipment_order order = {.pool = copying->pool,
+                                                      .container = copying->container,
+                                                      .copy = *copy,
+                                                      .deadline_ns = copying->deadline_ns,
+                                                      .on_done = on_shipped,
+                                                      .user = copying};
+    int status = cluster_copy_shipments_begin(copying->rows->parts.copies->shipments, &order);
+
+    copying->ships = status == 1;
+    return status < 0 ? status : 0;
 }
 
 static void find_body(void *user, uint64_t number, struct rapahub_bytes *out)
@@ -142,10 +184,13 @@ static int write_copy(struct copying *copying, const struct cluster_container_ro
         status = rapahub_fail(RAPAHUB_ENOPOOL, "", "its pool is gone");
     if (status == 0) {
         copy.state_version = pool->manifest.state_version;
-        status = cluster_store_thread_copy_write(copying->rows->parts.disk,
-                                                 cluster_container_rows_on_disk(row), &copy,
-                                                 on_written, copying);
+        status = ship(copying, &copy);
     }
+    if (status == 0)
+        status =
+            cluster_copy_jobs_write(copying->rows->parts.disk, cluster_container_rows_on_disk(row),
+                                    &copy, on_written, copying);
+    copying->writes = status == 0;
     if (status == 0)
         copying->state = NULL; /* the disk frees it */
     else
@@ -169,7 +214,7 @@ static void finish(struct copying *copying)
     if (copying->status == 0)
         note(copying, write_copy(copying, row), rapahub_last_error()->text);
     if (copying->status < 0)
-        end(copying);
+        end_if_kept(copying);
     else
         tell(copying, (struct cluster_event){.kind = CLUSTER_EVENT_SAVED});
 }

@@ -40,6 +40,7 @@ struct cluster_container_rows_parts { /* all live longer */
     struct rapahub_host *host;
     struct cluster_store_thread *disk;
     struct cluster_blob_fetches *modules;
+    struct cluster_copy_links *copies; /* states go to and from other nodes by these */
     const struct cluster_pool_records *pools;
     struct cluster_event_queue *events;
     const struct cluster_core *core;
@@ -87,6 +88,7 @@ struct cluster_container_row {
     uint8_t how;
     bool has_folder, folder_asked, told; /* told: the embedder, that it came */
     bool has_copies, copies_asked;       /* WAITING: those with which it begins */
+    bool has_newest;                     /* WAITING: they are on the own disk */
     bool held;                           /* the core wants its calls to wait */
     bool plugged;                        /* its calls are refused until it is unplugged */
     bool saves_wholly;                   /* its module saves no changes */

@@ -8,6 +8,7 @@
 #include "cluster/node/guests/container_beginning.h"
 #include "cluster/node/guests/container_copies.h"
 #include "cluster/node/guests/container_removal.h"
+#include "cluster/node/holders/copy_links.h"
 #include "hub/base/clock.h"
 
 #define STEP(name) CLUSTER_CONTAINER_STEP_##name
@@ -65,7 +66,8 @@ void cluster_container_steps_begin(struct cluster_container_steps *steps,
     row->deadline_ns = effect->at_ns;
     row->token = effect->token;
     row->how = effect->how;
-    row->has_copies = !effect->copy;
+    row->has_copies = row->has_newest = !effect->copy;
+    cluster_copy_shipments_cancel(steps->rows.parts.copies->shipments, row->pool, row->container);
     row->held = true;
     cluster_container_rows_move(row, STEP(WAITING));
     cluster_container_rows_wake(&steps->rows);

@@ -19,6 +19,7 @@ static const struct part {
              {CLUSTER_KEY_NEXT_POOL, CLUSTER_EVENT_NEXT_POOL, true},
              {CLUSTER_KEY_NODE, CLUSTER_EVENT_NODE, false},
              {CLUSTER_KEY_SESSION, CLUSTER_EVENT_NODE, false},
+             {CLUSTER_KEY_HOLD, CLUSTER_EVENT_HOLDERS, false},
              {CLUSTER_KEY_ENTRY, CLUSTER_EVENT_ENTRY, false}};
 #define PARTS (sizeof parts / sizeof *parts)
 

@@ -60,6 +60,10 @@ int cluster_map_values_read(struct cluster_pool_records *pools, struct cluster_e
         status = cluster_record_read(CLUSTER_KEY_NEXT_POOL, value, record);
         event->number = record->counter.next;
         break;
+    case CLUSTER_EVENT_HOLDERS:
+        status = value.size > 0 ? cluster_record_read(CLUSTER_KEY_HOLD, value, record) : 0;
+        event->holders = value.size > 0 ? &record->holders : NULL;
+        break;
     case CLUSTER_EVENT_NODE:
         read_node(event, value, record);
         break;

@@ -154,6 +154,21 @@ static void note(struct cluster_map_watch *watch)
 
 /* ---- heard ---- */
 
+/* The holders of a container are told at once: no delta says anything of them. */
+static void tell_holders(struct cluster_map_watch *watch, const struct cluster_key *key,
+                         const struct cluster_change *change)
+{
+    struct cluster_event event = {.kind = CLUSTER_EVENT_HOLDERS,
+                                  .pool = key->pool,
+                                  .container = key->container,
+                                  .revision = change->pair.mod_rev};
+
+    if (!change->deleted)
+        event.body = (struct cluster_payload_body){.bytes = change->pair.value,
+                                                   .size = change->pair.value.size};
+    tell(watch, &event);
+}
+
 static uint8_t *copy(struct rapahub_bytes bytes)
 {
     uint8_t *to = malloc(bytes.size + 1);
@@ -180,6 +195,8 @@ static int take_change(struct revision *revision, const struct cluster_change *c
     }
     if (cluster_map_nodes_is_of_node(key.kind))
         return cluster_map_nodes_take(revision->watch->nodes, &key, &change->pair, change->deleted);
+    if (key.kind == CLUSTER_KEY_HOLD)
+        tell_holders(revision->watch, &key, change);
     if (key.kind == CLUSTER_KEY_REVOKED && !change->deleted)
         revision->watch->hooks->revoked(revision->watch->user, key.text);
     if (key.kind != CLUSTER_KEY_LOG || change->deleted)

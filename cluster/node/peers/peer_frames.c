@@ -199,6 +199,14 @@ static int take(void *user, const struct cluster_frame *frame, const struct clus
     case CLUSTER_FRAME_RENEW:
     case CLUSTER_FRAME_RENEWED:
         return hand_up(link, CLUSTER_PEER_CERTIFICATES, frame, body);
+    case CLUSTER_FRAME_COPY_PUT:
+    case CLUSTER_FRAME_COPY_TAKEN:
+    case CLUSTER_FRAME_COPY_SEAL:
+    case CLUSTER_FRAME_COPY_SEALED:
+    case CLUSTER_FRAME_COPY_ASK:
+    case CLUSTER_FRAME_COPY_PIECE:
+    case CLUSTER_FRAME_COPY_HELD:
+        return hand_up(link, CLUSTER_PEER_COPIES, frame, body);
     case CLUSTER_FRAME_PUSH_PULL:
     case CLUSTER_FRAME_LINK_PROBE:
     case CLUSTER_FRAME_DATAGRAM_KEY:

@@ -35,8 +35,9 @@ enum cluster_peer_user {
     CLUSTER_PEER_CALLS, /* CALL, RESULT, NACK, CANCEL */
     /* STEP_DONE: the node that leads, or who reports to it; and DEATH, of a link that is not up */
     CLUSTER_PEER_STEPS,
-    CLUSTER_PEER_BLOBS, /* BLOB_ASK, BLOB_PART: who has the file of a module, or lacks it */
+    CLUSTER_PEER_BLOBS,        /* BLOB_ASK, BLOB_PART: who has the file of a module, or lacks it */
     CLUSTER_PEER_CERTIFICATES, /* RENEW, RENEWED: who has the authority, or lacks it */
+    CLUSTER_PEER_COPIES,       /* COPY_*: who keeps copies of states, or whose they are */
     /* PUSH_PULL, LINK_PROBE, DATAGRAM_KEY: who finds out which nodes live */
     CLUSTER_PEER_DETECTION,
     CLUSTER_PEER_USERS

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/node/services/lists.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 #include "cluster/core/ops/ops.h"
 #include "cluster/node/services/document.h"
 #include "cluster/wire/operation.h"
+
+#define NODES_TEXT (12 * (CLUSTER_RECORD_HOLDERS_MAX + 1))
 
 static const char *const durabilities[] = {"none", "local", "checkpoint", "acked"};
 
@@ -191,6 +194,20 @@ char *cluster_lists_status(const struct cluster_lists *lists)
 
 /* ---- pools ---- */
 
+/* Containers that have fewer holders than their pool says. */
+static uint32_t count_short(const struct cluster_dispatch *parts,
+                            const struct cluster_pools_pool *pool)
+{
+    uint32_t count = 0;
+
+    for (uint32_t c = 0; c < pool->containers; c++) {
+        const struct cluster_holders_row *row = cluster_holders_find(parts->holders, pool->pool, c);
+
+        count += (row ? row->count : 1) < pool->copies;
+    }
+    return count;
+}
+
 static void add_pool(const struct cluster_lists *lists, const struct cluster_pools_pool *pool,
                      struct json_t *object)
 {
@@ -211,6 +228,11 @@ static void add_pool(const struct cluster_lists *lists, const struct cluster_poo
     cluster_document_text(object, "version", whole->spec.version);
     cluster_document_text(object, "guests",
                           rapahub_string_of(whole->spec.own_guests ? "own" : "shared"));
+    if (pool->copies > 1) {
+        cluster_document_count(object, "copies", pool->copies);
+        cluster_document_count(object, "min_copies", pool->min_copies);
+        cluster_document_count(object, "short", count_short(parts_of(lists), pool));
+    }
 }
 
 char *cluster_lists_pools(const struct cluster_lists *lists)
@@ -227,9 +249,58 @@ char *cluster_lists_pools(const struct cluster_lists *lists)
     return cluster_document_end(&document);
 }
 
-static void add_container(const struct cluster_dispatch *parts,
-                          const struct cluster_address *address, struct json_t *object)
+/* The holders that have not said that they keep the copy which is under way. */
+static void add_waited_for(const struct cluster_lists *lists, const struct cluster_holders_row *row,
+                           struct json_t *object)
 {
+    char text[NODES_TEXT] = "";
+    size_t size = 0;
+    bool has;
+
+    for (uint32_t i = 0; i <= row->count; i++) {
+        uint32_t node = i < row->count ? row->nodes[i] : row->joining;
+
+        if (node != 0 &&
+            cluster_copy_shipments_has(lists->copies->shipments, row->pool, row->container, node,
+                                       &has) &&
+            !has)
+            size += (size_t)snprintf(text + size, sizeof text - size, "%s%" PRIu32,
+                                     size > 0 ? "," : "", node);
+    }
+    if (size > 0)
+        cluster_document_text(object, "waits_for", rapahub_string_of(text));
+}
+
+/* Its owner knows how far they are. r[impl cluster.hold.shown] */
+static void add_holders(const struct cluster_lists *lists, const struct cluster_address *address,
+                        struct json_t *object)
+{
+    const struct cluster_dispatch *parts = parts_of(lists);
+    const struct cluster_holders_row *row =
+        cluster_holders_find(parts->holders, address->pool, address->container);
+    struct cluster_copy_owner_figures figures;
+    char text[NODES_TEXT] = "";
+    size_t size = 0;
+
+    for (uint32_t i = 0; row && i < row->count; i++)
+        size += (size_t)snprintf(text + size, sizeof text - size, "%s%" PRIu32, i > 0 ? "," : "",
+                                 row->nodes[i]);
+    if (row)
+        cluster_document_text(object, "holders", rapahub_string_of(text));
+    if (row && row->joining != 0)
+        cluster_document_count(object, "joining", row->joining);
+    if (cluster_copy_owner_figures(parts->copies, address->pool, address->container, &figures)) {
+        cluster_document_number(object, "copy", figures.seq);
+        cluster_document_number(object, "kept", figures.durable_seq);
+    }
+    if (row)
+        add_waited_for(lists, row, object);
+}
+
+static void add_container(const struct cluster_lists *lists, const struct cluster_address *address,
+                          struct json_t *object)
+{
+    const struct cluster_dispatch *parts = parts_of(lists);
     const struct cluster_local_container *local =
         cluster_local_containers_find(parts->locals, address->pool, address->container);
     const struct cluster_life *life =
@@ -248,6 +319,7 @@ static void add_container(const struct cluster_dispatch *parts,
             rapahub_string_of(hub_states_name(&cluster_local_states, local->state)));
         cluster_document_number(object, "token", local->token);
     }
+    add_holders(lists, address, object);
     if (life && life->failures > 0) {
         cluster_document_count(object, "failures", life->failures);
         cluster_document_status(object, "status", life->status);
@@ -293,7 +365,7 @@ char *cluster_lists_pool(const struct cluster_lists *lists, struct rapahub_strin
         const struct cluster_address *address = cluster_address_map_find(parts->map, pool->pool, c);
 
         if (address)
-            add_container(parts, address, cluster_document_item(list));
+            add_container(lists, address, cluster_document_item(list));
     }
     return cluster_document_end(&document);
 }

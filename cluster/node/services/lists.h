@@ -14,6 +14,7 @@
 #include "cluster/node/base/client_counts.h"
 #include "cluster/node/base/pool_records.h"
 #include "cluster/node/detection/detector.h"
+#include "cluster/node/holders/copy_links.h"
 #include "cluster/node/identity/node_identity.h"
 #include "cluster/node/peers/peer_links.h"
 
@@ -29,6 +30,7 @@ struct cluster_lists { /* their sources; all live longer */
     const struct cluster_client_counts *clients; /* NULL: there are none yet, or none any more */
     const struct cluster_node_identity *identity;
     struct cluster_peer_links *peers;
+    const struct cluster_copy_links *copies;
     const struct cluster_detector *detector;
 };
 

@@ -109,7 +109,9 @@ RAPAHUB_BEGIN_DECLS
     X(EFENCED, -4306, 75, "the lease of the host is over: its managed containers take no calls",  \
       "try again; another host may have the container by then")                                   \
     X(ESTOREOLD, -4308, 1, "the metastore is older than what the node has seen of it",            \
-      "put the newer one back, or restore a backup of it as a new generation")
+      "put the newer one back, or restore a backup of it as a new generation")                    \
+    X(ENOCOPY, -4311, 9, "no node that keeps a copy of the container's state can be reached",     \
+      "start one of them: rapahub describe pool NAME names them")
 
 /* System error codes that the library returns, with the same names. */
 #define RAPAHUB_ERRNO_MAP(X)                                                            \

@@ -188,6 +188,30 @@ static void a_node_that_ends_makes_its_last_copies_at_once(void **state)
     assert_int_equal(cluster_copy_owner_due(owner), 0); /* it has failed */
 }
 
+/* Though no call has ended, and also while another copy is under way. r[verify cluster.hold.join]
+ */
+static void a_node_that_joins_gets_a_whole_state_at_once(void **state)
+{
+    uint64_t id;
+
+    (void)state;
+    cluster_copy_owner_want_whole(owner, POOL, 3, now); /* it has no life */
+    begin(9, false);
+    cluster_copy_owner_want_whole(owner, POOL, 3, now);
+    id = asked(0, 1, CLUSTER_COPY_WHOLE);
+    assert_true(id != 0);
+    copied(id, 0, 1000, 0);
+    use();
+    id = asked(20 * SECOND, 2, CLUSTER_COPY_CHANGES);
+    assert_true(id != 0);
+    cluster_copy_owner_want_whole(owner, POOL, 3, now);
+    copied(id, 0, 1000, 10);
+    id = asked(0, 3, CLUSTER_COPY_WHOLE);
+    assert_true(id != 0);
+    copied(id, 0, 1000, 0);
+    assert_true(asked(20 * SECOND, 0, 0) == 0);
+}
+
 /* r[verify cluster.copy.acked] */
 static void answers_that_wait_begin_a_copy_when_no_call_runs(void **state)
 {
@@ -354,6 +378,7 @@ int main(void)
         TEST(a_copy_is_taken_each_interval_in_which_calls_ended),
         TEST(a_module_that_saves_whole_states_only_is_asked_for_them),
         TEST(a_node_that_ends_makes_its_last_copies_at_once),
+        TEST(a_node_that_joins_gets_a_whole_state_at_once),
         TEST(answers_that_wait_begin_a_copy_when_no_call_runs),
         TEST(calls_that_do_not_end_in_time_put_a_copy_off),
         TEST(after_a_failure_the_next_copy_is_whole_and_later),

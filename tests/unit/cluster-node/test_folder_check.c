@@ -14,6 +14,7 @@
 #include "cluster/identity/ca.h"
 #include "cluster/node/boot/folder_check.h"
 #include "cluster/node/boot/node_init.h"
+#include "cluster/node/disk/copy_jobs.h"
 #include "cluster/node/disk/store_thread.h"
 #include "hub/base/clock.h"
 #include "tests/store/boot_stage.h"
@@ -69,8 +70,8 @@ static void run_node(const struct folder_stage *stage)
     assert_int_equal(cluster_store_thread_start(&options, &thread), 0);
     record.revision = boot_stage_map(&boot, 1, 0);
     assert_int_equal(cluster_store_thread_append(thread, &record, &change, on_done, NULL), 0);
-    assert_int_equal(cluster_store_thread_copy_write(
-                         thread, (struct cluster_disk_container){POOL, 1}, &copy, on_done, NULL),
+    assert_int_equal(cluster_copy_jobs_write(thread, (struct cluster_disk_container){POOL, 1},
+                                             &copy, on_done, NULL),
                      0);
     assert_int_equal(cluster_store_thread_guest_came(thread, (struct cluster_guest_record){1000, 7},
                                                      on_done, NULL),

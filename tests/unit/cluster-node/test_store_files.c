@@ -11,6 +11,7 @@
 
 #include "cluster/base/ids.h"
 #include "cluster/node/disk/container_folders.h"
+#include "cluster/node/disk/copy_jobs.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 #include "tests/store/thread_stage.h"
@@ -28,9 +29,8 @@ static struct rapahub_bytes text_of(const char *text)
 static int keep(struct thread_stage *stage, uint32_t container, const struct cluster_copy *copy,
                 struct thread_answer *answer)
 {
-    return cluster_store_thread_copy_write(stage->thread,
-                                           (struct cluster_disk_container){POOL, container}, copy,
-                                           thread_stage_on_done, answer);
+    return cluster_copy_jobs_write(stage->thread, (struct cluster_disk_container){POOL, container},
+                                   copy, thread_stage_on_done, answer);
 }
 
 static struct thread_answer read_copies(struct thread_stage *stage, uint32_t container)

@@ -8,6 +8,7 @@
 
 #include "cluster/base/ids.h"
 #include "cluster/node/boot/log_map.h"
+#include "cluster/node/disk/copy_jobs.h"
 #include "hub/base/clock.h"
 #include "tests/store/thread_stage.h"
 #include "tests/support/testing.h"
@@ -84,9 +85,8 @@ static void a_record_that_does_not_follow_is_refused(void **state)
 static int keep(struct thread_stage *stage, uint32_t container, const struct cluster_copy *copy,
                 struct thread_answer *answer)
 {
-    return cluster_store_thread_copy_write(stage->thread,
-                                           (struct cluster_disk_container){POOL, container}, copy,
-                                           thread_stage_on_done, answer);
+    return cluster_copy_jobs_write(stage->thread, (struct cluster_disk_container){POOL, container},
+                                   copy, thread_stage_on_done, answer);
 }
 
 /* r[verify cluster.wal.space] */
@@ -106,9 +106,9 @@ static void a_full_disk_lets_records_wait(void **state)
         cluster_store_thread_stats(stage->thread, &stats);
     } while (!stats.full && hub_clock_left(deadline_ns) > 0);
     assert_true(stats.full);
-    assert_int_equal(cluster_store_thread_copy_write(stage->thread,
-                                                     (struct cluster_disk_container){POOL, 1},
-                                                     &kept, thread_stage_on_done, &copy),
+    assert_int_equal(cluster_copy_jobs_write(stage->thread,
+                                             (struct cluster_disk_container){POOL, 1}, &kept,
+                                             thread_stage_on_done, &copy),
                      0);
     assert_int_equal(thread_stage_wait(stage, &copy), 0); /* the others go on */
     assert_int_equal(copy.result.status, 0);

@@ -107,8 +107,7 @@ static const struct {
     {CLUSTER_FRAME_STEP_DONE, &step},      {CLUSTER_FRAME_PUSH_PULL, &push_pull},
     {CLUSTER_FRAME_RENEW, &renew},         {CLUSTER_FRAME_RENEWED, &renewed},
     {CLUSTER_FRAME_RENEWED, &unrenewed},   {CLUSTER_FRAME_LINK_PROBE, &probe},
-    {CLUSTER_FRAME_DATAGRAM_KEY, &key},
-    {CLUSTER_FRAME_DEATH, &death},
+    {CLUSTER_FRAME_DATAGRAM_KEY, &key},    {CLUSTER_FRAME_DEATH, &death},
 };
 #define BODIES (sizeof bodies / sizeof *bodies)
 

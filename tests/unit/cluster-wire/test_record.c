@@ -61,7 +61,7 @@ static const struct cluster_record meta = {.meta = {.uuid = UUID,
                                                       .destination = 4,
                                                       .op = 77,
                                                       .module = 1}},
-                                   holders = {.holders = {{.of = nodes, .count = 2}}},
+                                   holders = {.holders = {7, {.of = nodes, .count = 2}}},
                                    operation = {.operation = {.kind = 1,
                                                               .step = 2,
                                                               .budget_ms = 3,
@@ -266,7 +266,7 @@ static void a_node_and_its_session_that_cannot_be_are_refused(void **state)
 /* r[verify cluster.record.kind] */
 static void a_pool_and_its_containers_that_cannot_be_are_refused(void **state)
 {
-    const uint32_t none = 0;
+    const uint32_t none = 0, falling[] = {3, 1};
 
     (void)state;
     REFUSES(POOL, pool, pool.state = CLUSTER_POOL_STATES);
@@ -283,7 +283,10 @@ static void a_pool_and_its_containers_that_cannot_be_are_refused(void **state)
     REFUSES(ENTRY, entry, entry.owner = 0);
     REFUSES(HOLD, holders, holders.nodes.of = &none, changed.holders.nodes.count = 1);
     REFUSES(HOLD, holders, holders.nodes.count = CLUSTER_RECORD_HOLDERS_MAX + 1);
-    TAKES(HOLD, holders, holders.nodes.count = 0);
+    REFUSES(HOLD, holders, holders.nodes.count = 0);
+    REFUSES(HOLD, holders, holders.nodes.of = falling);
+    REFUSES(HOLD, holders, holders.joining = nodes[1]);
+    TAKES(HOLD, holders, holders.joining = 0);
 }
 
 /* r[verify cluster.record.kind] */
