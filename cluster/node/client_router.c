@@ -12,6 +12,7 @@
 #include "cluster/node/identity/node_identity.h"
 #include "cluster/node/join/join_admission.h"
 #include "cluster/stream/call_streams.h"
+#include "host/socket/role.h"
 #include "hub/base/clock.h"
 #include "hub/base/id_map.h"
 #include "hub/wire/signature.h"
@@ -419,4 +420,20 @@ void cluster_client_router_look_at_certificates(struct cluster_client_router *se
 int cluster_client_router_dispatch(struct cluster_client_router *self)
 {
     return self->clients ? cluster_clients_dispatch(self->clients) : 0;
+}
+
+int cluster_client_router_group(const char *text, char group[CLUSTER_CLIENT_ROUTER_GROUP],
+                                struct cluster_clients_options *out)
+{
+    size_t size = strcspn(text, ":");
+
+    if (size == 0 || size >= CLUSTER_CLIENT_ROUTER_GROUP)
+        return rapahub_fail(RAPAHUB_EINVAL, "", "'%s' names no group", text);
+    memcpy(group, text, size);
+    group[size] = '\0';
+    out->group = group;
+    out->group_role = RAPAHUB_CONTROL_VIEWER;
+    if (text[size] == ':' && !host_role_of_word(text + size + 1, &out->group_role))
+        return rapahub_fail(RAPAHUB_EINVAL, "", "'%s': a role is viewer, operator or admin", text);
+    return 0;
 }

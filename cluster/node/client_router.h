@@ -46,4 +46,10 @@ int cluster_client_router_dispatch(struct cluster_client_router *self);
 /* See cluster_clients_look_at_certificates. */
 void cluster_client_router_look_at_certificates(struct cluster_client_router *self);
 
+/* Reads "GROUP" or "GROUP:ROLE", whose members may use the socket; without a role they are viewers.
+ * The name is written to `group`. RAPAHUB_EINVAL: it is neither. */
+#define CLUSTER_CLIENT_ROUTER_GROUP 256
+int cluster_client_router_group(const char *text, char group[CLUSTER_CLIENT_ROUTER_GROUP],
+                                struct cluster_clients_options *out);
+
 #endif

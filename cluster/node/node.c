@@ -20,7 +20,6 @@
 #include "cluster/node/peers/seat_way.h"
 #include "cluster/node/runner.h"
 #include "host/socket/folders.h"
-#include "host/socket/role.h"
 #include "hub/base/check.h"
 #include "hub/base/clock.h"
 #include "hub/base/random.h"
@@ -34,7 +33,6 @@
 #define TURN_MS    10
 #define KEEP_LEAST HUB_SECOND
 #define KEEP_MOST  (720 * 3600 * HUB_SECOND)
-#define GROUP_SIZE 256
 
 struct rapahub_node {
     struct rapahub_host *host;
@@ -233,22 +231,6 @@ static int find_socket(const struct rapahub_node *node, const struct rapahub_nod
                : 0;
 }
 
-/* "GROUP" or "GROUP:ROLE"; without a role its members are viewers. */
-static int read_group(const char *text, char group[GROUP_SIZE], struct cluster_clients_options *out)
-{
-    size_t size = strcspn(text, ":");
-
-    if (size == 0 || size >= GROUP_SIZE)
-        return rapahub_fail(RAPAHUB_EINVAL, "", "'%s' names no group", text);
-    memcpy(group, text, size);
-    group[size] = '\0';
-    out->group = group;
-    out->group_role = RAPAHUB_CONTROL_VIEWER;
-    if (text[size] == ':' && !host_role_of_word(text + size + 1, &out->group_role))
-        return rapahub_fail(RAPAHUB_EINVAL, "", "'%s': a role is viewer, operator or admin", text);
-    return 0;
-}
-
 static int make_clients(struct rapahub_node *node, const struct rapahub_node_options *options)
 {
     struct cluster_runner *runner = &node->runner;
@@ -264,11 +246,11 @@ static int make_clients(struct rapahub_node *node, const struct rapahub_node_opt
                                           .cluster = node->boot.folder.store.uuid,
                                           .session = node->boot.session,
                                           .peers = runner->peers};
-    char path[PATH_MAX], group[GROUP_SIZE], tls[PATH_MAX];
+    char path[PATH_MAX], group[CLUSTER_CLIENT_ROUTER_GROUP], tls[PATH_MAX];
     int status = find_socket(node, options, path);
 
     if (status == 0 && options->group)
-        status = read_group(options->group, group, &how);
+        status = cluster_client_router_group(options->group, group, &how);
     how.path = path;
     how.listen = options->listen;
     how.tls = tls;

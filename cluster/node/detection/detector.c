@@ -263,7 +263,6 @@ static void note_change(struct cluster_detector *self, const struct cluster_swim
     self->changes++;
     if (!member)
         return;
-    self->changes++;
     member->since_s = wall_s();
     rapahub_log(bad ? RAPAHUB_LOG_WARN : RAPAHUB_LOG_INFO, TOPIC, "node %" PRIu32 " %s %s%s",
                 change->node, change->state == CLUSTER_MEMBER_LEFT ? "has" : "is",

@@ -14,6 +14,7 @@
 #include "cluster/metastore/metastore.h"
 #include "cluster/node/services/document.h"
 #include "cluster/node/services/questions.h"
+#include "hub/wire/postcard.h"
 
 #define RULE "cluster.store.backup"
 
@@ -102,11 +103,12 @@ static struct backup *make(const struct cluster_asking *asking, struct rapahub_s
 }
 
 /* r[impl cluster.store.backup] */
-int cluster_backup_orders_make(struct cluster_asking *asking, const struct cluster_asker *asker,
-                               struct rapahub_string name)
+int cluster_backup_orders_make(struct cluster_asking *asking, struct cluster_asker *asker,
+                               struct hub_reader *arguments)
 {
+    const struct rapahub_string name = hub_postcard_read_string(arguments);
     struct backup *backup;
-    int r = check(asking, name);
+    int r = arguments->failure < 0 ? arguments->failure : check(asking, name);
 
     if (r < 0)
         return r;

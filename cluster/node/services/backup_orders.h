@@ -6,10 +6,11 @@
 #define CLUSTER_NODE_SERVICES_BACKUP_ORDERS_H
 
 #include "cluster/node/services/asking.h"
+#include "hub/base/bytes.h"
 
-/* Makes one; "": its name is the time. The answer is a document with its path and revision.
- * -EINVAL: it is no name of a file. */
-int cluster_backup_orders_make(struct cluster_asking *asking, const struct cluster_asker *asker,
-                               struct rapahub_string name);
+/* Makes one. The argument is its name; "": the time. The answer is a document with its path and
+ * revision. -EINVAL: it is no name of a file. */
+int cluster_backup_orders_make(struct cluster_asking *asking, struct cluster_asker *asker,
+                               struct hub_reader *arguments);
 
 #endif

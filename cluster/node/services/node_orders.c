@@ -6,6 +6,8 @@
 #include <rapahub/error.h>
 #include <rapahub/log.h>
 
+#include "hub/wire/postcard.h"
+
 #define RULE "cluster.recover.word"
 
 /* A node whose verdict is `alive` has answered a probe, of this node or of one that was asked to
@@ -32,16 +34,18 @@ static int check_silent(const struct cluster_lists *lists, uint32_t node)
     return 0;
 }
 
-int cluster_node_orders_dead(struct cluster_asking *asking, const struct cluster_asker *asker,
-                             uint32_t node, bool discard)
+int cluster_node_orders_dead(struct cluster_asking *asking, struct cluster_asker *asker,
+                             struct hub_reader *arguments)
 {
+    const uint32_t node = (uint32_t)hub_postcard_read_unsigned(arguments, 32);
+    const bool discard = hub_postcard_read_bool(arguments);
     const struct cluster_orders_order order = {
         .kind = CLUSTER_ORDER_DEAD, .number = asker->number, .node = node, .discard = discard};
     const struct cluster_event event = {.kind = CLUSTER_EVENT_ORDER, .order = &order};
     int status = node == asking->lists.node ? 0 : check_silent(&asking->lists, node);
 
-    if (status < 0)
-        return status;
+    if (arguments->failure < 0 || status < 0)
+        return arguments->failure < 0 ? arguments->failure : status;
     rapahub_log(RAPAHUB_LOG_WARN, "node", "a person says that node %u is dead%s", node,
                 discard ? ", and gives up what only its disk has" : "");
     return cluster_event_queue_add(asking->events, &event);

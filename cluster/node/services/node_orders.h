@@ -3,14 +3,13 @@
 #ifndef CLUSTER_NODE_SERVICES_NODE_ORDERS_H
 #define CLUSTER_NODE_SERVICES_NODE_ORDERS_H
 
-#include <stdbool.h>
-
 #include "cluster/node/services/asking.h"
+#include "hub/base/bytes.h"
 
-/* Says to the core that a node is dead; `discard` gives up what only its disk has. The answer comes
- * when that is durable. Refused while anything says that the node lives. RAPAHUB_ESTATE: it does,
- * or that is not sure yet. */
-int cluster_node_orders_dead(struct cluster_asking *asking, const struct cluster_asker *asker,
-                             uint32_t node, bool discard);
+/* Says to the core that a node is dead. The arguments are its number, and whether what only its
+ * disk has is given up. The answer comes when that is durable. Refused while anything says that the
+ * node lives. RAPAHUB_ESTATE: it does, or that is not sure yet. */
+int cluster_node_orders_dead(struct cluster_asking *asking, struct cluster_asker *asker,
+                             struct hub_reader *arguments);
 
 #endif

@@ -143,16 +143,6 @@ static int take_release(struct cluster_asking *asking, struct cluster_asker *ask
                                   : cluster_pool_orders_release(asking, asker, name, container);
 }
 
-static int take_dead(struct cluster_asking *asking, struct cluster_asker *asker,
-                     struct hub_reader *arguments)
-{
-    uint32_t node = (uint32_t)hub_postcard_read_unsigned(arguments, 32);
-    bool discard = hub_postcard_read_bool(arguments);
-
-    return arguments->failure < 0 ? arguments->failure
-                                  : cluster_node_orders_dead(asking, asker, node, discard);
-}
-
 static int take_wait(struct cluster_asking *asking, struct cluster_asker *asker,
                      struct hub_reader *arguments)
 {
@@ -239,15 +229,6 @@ static int take_token_revoke(struct cluster_asking *asking, struct cluster_asker
                                   : cluster_token_orders_revoke(asking, asker, id);
 }
 
-static int take_backup(struct cluster_asking *asking, struct cluster_asker *asker,
-                       struct hub_reader *arguments)
-{
-    struct rapahub_string name = hub_postcard_read_string(arguments);
-
-    return arguments->failure < 0 ? arguments->failure
-                                  : cluster_backup_orders_make(asking, asker, name);
-}
-
 /* Each method, in its canonical form, the least role that may ask it, and which nodes answer it:
  * the one that leads knows operations, and carries out orders. */
 #define METHODS(X)                                                                      \
@@ -263,7 +244,7 @@ static int take_backup(struct cluster_asking *asking, struct cluster_asker *aske
     X("release(string, u32) -> u64", OPERATOR, LEADER, take_release)                    \
     X("apply(bytes, bool) -> u64", ADMIN, LEADER, take_apply)                           \
     X("remove(string) -> u64", ADMIN, LEADER, take_remove)                              \
-    X("dead(u32, bool) -> u64", ADMIN, LEADER, take_dead)                               \
+    X("dead(u32, bool) -> u64", ADMIN, LEADER, cluster_node_orders_dead)                \
     X("push(string, u64, u64, bytes) -> bool", ADMIN, EACH_NODE, take_push)             \
     X("unpush(string, string) -> void", ADMIN, LEADER, take_unpush)                     \
     X("tokens() -> string", VIEWER, EACH_NODE, take_tokens)                             \
@@ -272,7 +253,7 @@ static int take_backup(struct cluster_asking *asking, struct cluster_asker *aske
     X("revoke(string) -> void", ADMIN, LEADER, take_revoke)                             \
     X("token(u64, u32) -> string", ADMIN, LEADER, take_token)                           \
     X("token_revoke(string) -> void", ADMIN, LEADER, take_token_revoke)                 \
-    X("backup(string) -> string", ADMIN, LEADER, take_backup)
+    X("backup(string) -> string", ADMIN, LEADER, cluster_backup_orders_make)
 
 enum where { EACH_NODE, LEADER };
 
