@@ -92,6 +92,7 @@ static int make_ops(struct cluster_dispatch *parts)
                                             .map = parts->map,
                                             .catch_up = &parts->catch_up,
                                             .locals = parts->locals,
+                                            .holders = parts->holders,
                                             .pending = parts->pending,
                                             .effects = parts->effects,
                                             .hooks = &cluster_dispatch_hooks,

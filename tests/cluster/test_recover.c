@@ -241,6 +241,42 @@ static void containers_of_a_dead_daemon_begin_elsewhere_at_once(void **state)
     assert_true(span_ns < 2 * HUB_SECOND + 10 * before_ns);
 }
 
+static void await_owned(const char *pool, const char *by, unsigned count)
+{
+    for (unsigned i = 0; i < 1200 && count_owned(pool, by) != count; i++)
+        pause_ms(50);
+    assert_int_equal(count_owned(pool, by), count);
+}
+
+/* All that was answered is there, and nobody has given anything up. r[verify
+ * cluster.recover.holders]
+ */
+static void what_another_node_keeps_is_there(void **state)
+{
+    uint64_t begun_ns;
+    unsigned of_third;
+
+    (void)state;
+    apply("safe", "    durability: acked\n    copies: 2\n    min_copies: 1\n");
+    await_owned("safe", "\"holders\":\"2,3\"", CONTAINERS);
+    of_third = count_owned("safe", "\"owner\":3");
+    assert_true(of_third > 0);
+    assert_int_equal(add_to_all("safe"), CONTAINERS);
+    assert_int_equal(add_to_all("safe"), 2 * CONTAINERS);
+    lose_host();
+    await_row(3, "\"verdict\":\"dead\"");
+    begun_ns = hub_clock_now();
+    say_dead(false);
+    assert_int_equal(add_to_all("safe"), 3 * CONTAINERS);
+    print_message("said: all of %u answer with their states after %.2f s\n", of_third,
+                  (double)(hub_clock_now() - begun_ns) / 1e9);
+    assert_int_equal(await_none_of_third("safe"), CONTAINERS);
+    come_back();
+    assert_int_equal(add_to_all("safe"), 4 * CONTAINERS);
+    await_owned("safe", "\"holders\":\"2,3\"", CONTAINERS); /* it keeps copies again */
+    delete ("safe");
+}
+
 /* r[verify cluster.recover.local] r[verify cluster.recover.resume] */
 static void what_only_its_disk_has_waits_for_the_node(void **state)
 {
@@ -380,6 +416,7 @@ int main(void)
         cmocka_unit_test(containers_of_a_lost_host_begin_elsewhere_when_a_person_says_so),
         cmocka_unit_test(containers_of_a_dead_daemon_begin_elsewhere_at_once),
         cmocka_unit_test(a_call_that_was_open_there_ends_as_its_pool_says),
+        cmocka_unit_test(what_another_node_keeps_is_there),
         cmocka_unit_test(what_only_its_disk_has_waits_for_the_node),
         cmocka_unit_test(a_node_that_was_taken_for_dead_begins_anew),
     };

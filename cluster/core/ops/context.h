@@ -29,6 +29,8 @@ struct cluster_context_hooks {
                    uint64_t pool); /* it is being removed: no call comes to it any more */
 };
 
+struct cluster_holders;
+
 struct cluster_context {
     const struct cluster_limits *limits;
     uint32_t node;
@@ -36,6 +38,7 @@ struct cluster_context {
     uint64_t term; /* the last put of the record that says so; 0: there is none */
     struct cluster_nodes *nodes;
     struct cluster_recoveries *recoveries;
+    const struct cluster_holders *holders; /* who keeps copies; NULL: no record of it is known */
     struct cluster_session session;
     struct cluster_pools *pools;
     struct cluster_address_map *map;

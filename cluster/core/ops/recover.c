@@ -4,6 +4,7 @@
 #include <rapahub/error.h>
 
 #include "cluster/base/ids.h"
+#include "cluster/core/copies/holders.h"
 #include "cluster/core/ops/restart.h"
 
 /* ---- lost entries ---- */
@@ -107,26 +108,80 @@ static bool has_left_something(const struct cluster_entry *entry,
     return begun && pool->durability != CLUSTER_DURABILITY_NONE;
 }
 
+/* ---- copies on other nodes ---- */
+
+/* A holder that is named has every copy that was stable, so one of them is enough. The node that
+ * begins the container asks all that it reaches, and takes the newest.
+ * r[impl cluster.recover.holders] */
+static const struct cluster_holders_row *holders_of(const struct cluster_context *context,
+                                                    const struct cluster_address *address)
+{
+    return context->holders
+               ? cluster_holders_find(context->holders, address->pool, address->container)
+               : NULL;
+}
+
+static bool may_answer(const struct cluster_context *context, uint32_t node)
+{
+    const struct cluster_nodes_node *row = cluster_nodes_find(context->nodes, node);
+
+    return node == context->node ||
+           (row && !row->dead && cluster_context_session(context, node) != 0);
+}
+
+static bool is_kept_elsewhere(const struct cluster_context *context,
+                              const struct cluster_address *address)
+{
+    const struct cluster_holders_row *row = holders_of(context, address);
+
+    for (uint32_t i = 0; row && i < row->count; i++)
+        if (row->nodes[i] != address->entry.owner && may_answer(context, row->nodes[i]))
+            return true;
+    return false;
+}
+
 /* ---- where ---- */
+
+/* A node that keeps a copy begins without fetching it. */
+static uint32_t find_holder(const struct cluster_recover *recover,
+                            const struct cluster_address *address)
+{
+    const struct cluster_holders_row *row = holders_of(recover->context, address);
+
+    for (uint32_t i = 0; row && i < row->count; i++) {
+        const struct cluster_nodes_node *node =
+            cluster_nodes_find(recover->context->nodes, row->nodes[i]);
+
+        if (node && node->may && node->recovering < CLUSTER_RECOVER_NODE_MAX)
+            return node->node;
+    }
+    return 0;
+}
 
 /* The containers that get a node anew count for the part of each. */
 static uint32_t find_node(struct cluster_recover *recover, const struct cluster_pools_pool *pool,
-                          uint32_t container)
+                          const struct cluster_address *address)
 {
+    uint32_t holder;
+
     if (recover->placed != pool->pool) {
         cluster_placement_begin(recover->context, pool, &recover->placement);
         recover->placement.total += pool->containers;
         recover->placed = pool->pool;
     }
-    return recover->placement.capacity > 0
-               ? cluster_placement_next(recover->context, &recover->placement, container)
-               : 0;
+    holder = find_holder(recover, address);
+    if (holder != 0 || recover->placement.capacity == 0)
+        return holder;
+    return cluster_placement_next(recover->context, &recover->placement, address->container);
 }
 
 static void give(struct cluster_recover *recover, const struct cluster_recovery *recovery,
                  const struct cluster_address *address, struct cluster_nodes_node *node)
 {
     const struct cluster_context *context = recover->context;
+    const struct cluster_pools_pool *pool = cluster_pools_find(context->pools, address->pool);
+    const bool with_copy =
+        has_left_something(&address->entry, pool) && is_kept_elsewhere(context, address);
     struct cluster_entry entry = {.state = CLUSTER_ENTRY_RECOVERING,
                                   .epoch = address->entry.epoch + 1,
                                   .owner = node->node,
@@ -139,6 +194,11 @@ static void give(struct cluster_recover *recover, const struct cluster_recovery 
         entry.op = address->entry.op;
     }
     entry.lineage = cluster_ids_lineage(entry.epoch, 0);
+    if (with_copy) {
+        entry.op = 0; /* it loads what is kept: see cluster_lives_begin */
+        if (pool->durability == CLUSTER_DURABILITY_ACKED)
+            entry.lineage = address->entry.lineage;
+    }
     cluster_plan_change(recover->plan, address, &entry);
     node->recovering++;
     recover->recovering++;
@@ -156,7 +216,7 @@ static void place(struct cluster_recover *recover, struct cluster_recovery *reco
         recover->recovering >= CLUSTER_RECOVER_MAX || recover->given == CLUSTER_RECOVER_TXN_MAX ||
         address->entry.epoch >= CLUSTER_EPOCH_MAX)
         return;
-    number = find_node(recover, pool, address->container);
+    number = find_node(recover, pool, address);
     node = number != 0 ? cluster_nodes_find(recover->context->nodes, number) : NULL;
     if (!node)
         recovery->without++;
@@ -181,7 +241,8 @@ void cluster_recover_entry(struct cluster_recover *recover, const struct cluster
         cluster_restart_older(context, address, recover->plan);
         return;
     }
-    if (has_left_something(entry, pool) && !recovery->is.discard) {
+    if (has_left_something(entry, pool) && !recovery->is.discard &&
+        !is_kept_elsewhere(context, address)) {
         recovery->waiting++;
         return;
     }

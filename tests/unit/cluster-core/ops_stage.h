@@ -7,6 +7,7 @@
 #include <rapahub/error.h>
 
 #include "cluster/base/ids.h"
+#include "cluster/core/copies/holders.h"
 #include "cluster/core/ops/ops.h"
 #include "tests/unit/cluster-core/pool_records.h"
 
@@ -20,6 +21,7 @@
 struct ops_stage {
     struct cluster_ops *ops;
     struct cluster_context context;
+    struct cluster_holders *holders;
     struct cluster_catch_up catch_up;
     struct cluster_effects out; /* of the last step */
     uint64_t now, revision, orders;
@@ -118,9 +120,11 @@ static inline void ops_stage_open(struct ops_stage *stage, const struct cluster_
     struct cluster_context *context = &stage->context;
 
     *stage = (struct ops_stage){.now = 1000 * STAGE_MS, .revision = STAGE_SESSION};
+    assert_int_equal(cluster_holders_create(limits->entries, 1, &stage->holders), 0);
     *context = (struct cluster_context){.limits = limits,
                                         .node = STAGE_NODE,
                                         .catch_up = &stage->catch_up,
+                                        .holders = stage->holders,
                                         .hooks = &hooks,
                                         .user = stage};
     assert_int_equal(cluster_pools_create(limits->pools, 1, &context->pools), 0);
@@ -168,6 +172,7 @@ static inline void ops_stage_node(struct ops_stage *stage, uint32_t node, uint64
 static inline void ops_stage_close(struct ops_stage *stage)
 {
     cluster_ops_release(&stage->ops);
+    cluster_holders_release(&stage->holders);
     cluster_effects_release(&stage->context.effects);
     cluster_pending_release(&stage->context.pending);
     cluster_local_containers_release(&stage->context.locals);
