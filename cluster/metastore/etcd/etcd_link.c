@@ -134,6 +134,7 @@ static int take(struct cluster_etcd_link *link, size_t size)
 
 static int receive(struct cluster_etcd_link *link)
 {
+    const bool is_mute = !link->heard_ever && !link->tls;
     ssize_t n = 0;
     int r = 0;
 
@@ -141,12 +142,11 @@ static int receive(struct cluster_etcd_link *link)
         n = recv(link->fd, link->in, PIECE, MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return 0;
-        if (n < 0)
+        if (n < 0 && !(is_mute && errno == ECONNRESET)) /* it has not read all, as if it closed */
             return rapahub_fail(-errno, "", "the connection has failed");
-        if (n == 0)
-            return rapahub_fail(
-                RAPAHUB_ECLOSED, "", "it has closed the connection%s",
-                link->heard_ever || link->tls ? "" : " without a word, as one that wants TLS");
+        if (n <= 0)
+            return rapahub_fail(RAPAHUB_ECLOSED, "", "it has closed the connection%s",
+                                is_mute ? " without a word, as one that wants TLS" : "");
         r = take(link, (size_t)n);
     }
     return r;

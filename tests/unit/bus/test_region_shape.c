@@ -62,7 +62,6 @@ static void options_that_cannot_be_are_refused(void **state)
 {
     const struct rapahub_region_options wrong[] = {
         {.kind = 0},
-        {.kind = 4},
         {.kind = 7},
         {.kind = 9},
         {.kind = 2, .producers = 1}, /* of FANIN alone */
