@@ -54,6 +54,16 @@ static bool is_away(const struct cluster_naming_choice *choice, uint32_t node)
            (node != choice->context->node && cluster_dead_nodes_has(choice->dead, node));
 }
 
+/* Only an owner that lives sends copies. While it is away nothing is gained by taking a holder out,
+ * and the last one that has all might be taken. */
+static bool owner_is_there(const struct cluster_naming_choice *choice)
+{
+    const struct cluster_entry *entry = &choice->address->entry;
+
+    return !is_away(choice, entry->owner) &&
+           cluster_context_session(choice->context, entry->owner) == entry->session;
+}
+
 static uint32_t count_there(const struct cluster_naming_choice *choice,
                             const struct cluster_naming_next *next)
 {
@@ -130,7 +140,7 @@ bool cluster_naming_choice_make(const struct cluster_naming_choice *choice,
     uint32_t surplus;
 
     if (choice->address->entry.state != CLUSTER_ENTRY_ACTIVE ||
-        choice->pool->state == CLUSTER_POOL_DESTROYING)
+        choice->pool->state == CLUSTER_POOL_DESTROYING || !owner_is_there(choice))
         return false;
     begin(choice, out);
     if (has_copy(choice) && out->count < CLUSTER_RECORD_HOLDERS_MAX) {

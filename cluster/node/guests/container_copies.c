@@ -29,6 +29,7 @@ struct copying {
     uint64_t pool, id, token, seq, deadline_ns;
     uint32_t container;
     bool whole, acked;
+    bool on_disk; /* of this node */
     bool writes,
         ships;       /* the disk has it, and other holders, and have not said that they keep it */
     uint32_t joined; /* a node that joins the holders keeps it; 0: none does */
@@ -54,6 +55,11 @@ static struct cluster_container_row *row_of(const struct copying *copying)
 
 /* ---- its end ---- */
 
+static bool has_joined(const struct copying *copying)
+{
+    return copying->joined != copying->rows->parts.node || copying->on_disk;
+}
+
 static void tell(const struct copying *copying, struct cluster_event event)
 {
     event.id = copying->id;
@@ -61,7 +67,7 @@ static void tell(const struct copying *copying, struct cluster_event event)
     event.container = copying->container;
     event.number = copying->seq;
     event.token = copying->token;
-    event.node = copying->joined;
+    event.node = has_joined(copying) ? copying->joined : 0;
     if (cluster_event_queue_add(copying->rows->parts.events, &event) < 0)
         rapahub_clear_error(); /* no memory: it is never known as durable */
 }
@@ -110,6 +116,7 @@ static void on_written(void *user, struct cluster_disk_result *result)
         row->changes_size = copying->whole ? 0 : row->changes_size + copying->size;
         row->state_size = copying->whole ? copying->size : row->state_size;
     }
+    copying->on_disk = result->status == 0 && !result->whole;
     copying->writes = false;
     end_if_kept(copying);
 }

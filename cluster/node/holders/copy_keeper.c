@@ -98,7 +98,8 @@ static struct giver *giver_of(struct cluster_copy_keeper *keeper, uint32_t node)
 
 enum right { MAY, LATER, NEVER };
 
-/* Another node's map may be ahead of this one's. */
+/* Another node's map may be ahead of this one's. A token above those of its generation would keep
+ * out all that come after it, for ever. */
 static enum right right_of_owner(const struct cluster_copy_keeper *keeper, uint32_t from,
                                  struct cluster_disk_container of, uint64_t token)
 {
@@ -107,8 +108,10 @@ static enum right right_of_owner(const struct cluster_copy_keeper *keeper, uint3
 
     if (!address || address->entry.epoch < cluster_ids_epoch(token))
         return LATER;
-    return address->entry.epoch == cluster_ids_epoch(token) && address->entry.owner == from ? MAY
-                                                                                            : NEVER;
+    return address->entry.epoch == cluster_ids_epoch(token) && address->entry.owner == from &&
+                   cluster_ids_generation(token) == cluster_ids_generation(address->entry.session)
+               ? MAY
+               : NEVER;
 }
 
 /* r[impl cluster.copy.keep] */

@@ -54,6 +54,20 @@ static const struct cluster_holders_row *record_of(const struct cluster_copy_shi
 
 /* ---- its end ---- */
 
+/* A node that joins has a whole state, with all that was answered, whether or not others keep it.
+ * Whether this node's disk has it the owner of the copy knows. */
+static uint32_t find_joined(const struct cluster_copy_shipments *shipments,
+                            const struct cluster_shipment *shipment, uint32_t joining)
+{
+    if (joining == shipments->core->node)
+        return joining;
+    for (uint32_t i = 0; i < shipment->count; i++)
+        if (shipment->targets[i].state == CLUSTER_SHIPMENT_KEPT &&
+            shipment->targets[i].node == joining)
+            return joining;
+    return 0;
+}
+
 /* The owner of it may begin another one at once. */
 static void tell(struct cluster_copy_shipments *shipments, struct cluster_shipment *shipment)
 {
@@ -62,10 +76,8 @@ static void tell(struct cluster_copy_shipments *shipments, struct cluster_shipme
     struct cluster_copy_shipment_end end = {
         .status = shipment->status, .text = shipment->text, .whole = shipment->whole};
 
-    for (uint32_t i = 0; row && i < shipment->count && shipment->status == 0; i++)
-        if (shipment->targets[i].state == CLUSTER_SHIPMENT_KEPT &&
-            shipment->targets[i].node == row->joining)
-            end.joined = row->joining;
+    if (row)
+        end.joined = find_joined(shipments, shipment, row->joining);
     hub_list_remove(&shipment->link);
     shipments->bytes -= shipment->size;
     if (shipment->alarmed && shipment->status == 0)

@@ -28,7 +28,8 @@ struct cluster_copy_shipment_end {
     int status;       /* 0, or a failure */
     const char *text; /* why, else "" */
     bool whole;       /* it was not kept: a whole state is wanted */
-    uint32_t joined;  /* a node that joins the holders, and keeps it too; 0: none */
+    uint32_t joined;  /* a node that joins the holders, and keeps it, also after a failure, or this
+                         one; 0: none */
 };
 
 /* Comes once for each copy that was taken. */

@@ -30,12 +30,29 @@ static struct cluster_grants_node *find(struct cluster_grants *grants, uint32_t 
     return NULL;
 }
 
+/* A place that the node had before; else one that is free. */
+static struct cluster_grants_node *find_place(struct cluster_grants *grants, uint32_t node)
+{
+    for (unsigned i = 0; i < 2 * CLUSTER_PEER_LINKS_MAX; i++)
+        if (grants->nodes[i].node == 0 && !grants->nodes[i].busy && grants->nodes[i].last == node)
+            return &grants->nodes[i];
+    for (unsigned i = 0; i < 2 * CLUSTER_PEER_LINKS_MAX; i++)
+        if (grants->nodes[i].node == 0 && !grants->nodes[i].busy && grants->nodes[i].last == 0)
+            return &grants->nodes[i];
+    return find(grants, 0);
+}
+
 void cluster_grants_up(struct cluster_grants *grants, uint32_t node)
 {
-    struct cluster_grants_node *of = find(grants, 0);
+    struct cluster_grants_node *of = find_place(grants, node);
 
-    if (of)
-        *of = (struct cluster_grants_node){.grants = grants, .node = node};
+    if (!of)
+        return;
+    if (of->last != node)
+        *of = (struct cluster_grants_node){.last = node};
+    of->grants = grants;
+    of->node = node;
+    of->asked_here = false;
 }
 
 /* An answer that the metastore gives later is dropped. */
@@ -243,15 +260,18 @@ int cluster_grants_ask(struct cluster_grants *grants, uint32_t node,
                        const struct cluster_body_renew *renew, uint64_t now_ns)
 {
     struct cluster_grants_node *of = find(grants, node);
+    bool soon = of && of->asked_ns != 0 && now_ns - of->asked_ns < CLUSTER_GRANTS_GAP_NS;
     int r;
 
-    if (!of || of->busy || (of->asked_ns != 0 && now_ns - of->asked_ns < CLUSTER_GRANTS_GAP_NS))
+    if (!of || of->busy || (soon && of->asked_here))
         return rapahub_fail(RAPAHUB_EPROTOCOL, RULE,
                             "node %" PRIu32 " asks for a certificate too soon after the last one",
                             node);
-    of->asked_ns = now_ns;
-    of->busy = true;
-    r = begin(of, renew);
+    of->asked_here = of->busy = true;
+    if (!soon)
+        of->asked_ns = now_ns;
+    r = soon ? rapahub_fail(RAPAHUB_EAGAIN, RULE, "it has asked less than 30 s ago")
+             : begin(of, renew);
     if (r < 0)
         end(of, r);
     return 0;

@@ -18,7 +18,9 @@ struct cluster_grants;
 struct cluster_grants_node {
     struct cluster_grants *grants;
     uint32_t node;     /* 0: none, or its link is lost */
+    uint32_t last;     /* the node that had the place last: its times count for its next link, too */
     bool busy;         /* the metastore has a request of it */
+    bool asked_here;   /* by this link */
     uint64_t asked_ns; /* 0: not yet */
     unsigned rounds;
     struct cluster_pem certificate;
@@ -39,7 +41,8 @@ struct cluster_grants {
 void cluster_grants_init(struct cluster_grants *grants, const struct cluster_grants_parts *parts);
 
 /* The links tell this. A question that comes before the answer to the last one, or sooner than
- * CLUSTER_GRANTS_GAP_NS after it, is RAPAHUB_EPROTOCOL. */
+ * CLUSTER_GRANTS_GAP_NS after it, is RAPAHUB_EPROTOCOL; after one of an earlier link it is answered
+ * with RAPAHUB_EAGAIN. */
 void cluster_grants_up(struct cluster_grants *grants, uint32_t node);
 void cluster_grants_lost(struct cluster_grants *grants, uint32_t node);
 int cluster_grants_ask(struct cluster_grants *grants, uint32_t node,

@@ -317,6 +317,27 @@ static void the_owner_is_always_a_holder(void **state)
     assert_true(cluster_holders_names(row_of(), other == NODES ? 2 : NODES));
 }
 
+/* The last holder that has all is not taken out while only the owner, which is away, would be left.
+ * r[verify cluster.hold.away] */
+static void nobody_is_taken_out_while_the_owner_is_away(void **state)
+{
+    const struct cluster_record_node record = {.state = CLUSTER_NODE_ACTIVE, .capacity = 1};
+    uint32_t owner;
+
+    (void)state;
+    put_pool(3, 1);
+    fill(3);
+    owner = row_of()->nodes[2];
+    put_entry(owner, CLUSTER_ENTRY_ACTIVE, EPOCH);
+    for (uint32_t node = 2; node <= NODES; node++)
+        cluster_naming_verdict(stage.naming, node, true);
+    nothing_is_written();
+    cluster_naming_verdict(stage.naming, owner, false);
+    assert_int_equal(cluster_nodes_put(stage.context.nodes, owner, 170, &record), 0);
+    nothing_is_written(); /* it is back, in another session, and its container is not yet */
+    assert_int_equal(row_of()->count, 3);
+}
+
 static void nothing_changes_where_the_container_is_not_active(void **state)
 {
     (void)state;
@@ -436,6 +457,7 @@ int main(void)
                                        TEST(a_dead_node_is_named_no_more_down_to_the_least),
                                        TEST(a_node_that_is_dead_does_not_join),
                                        TEST(the_owner_is_always_a_holder),
+                                       TEST(nobody_is_taken_out_while_the_owner_is_away),
                                        TEST(nothing_changes_where_the_container_is_not_active),
                                        TEST(one_holder_needs_no_record),
                                        TEST(a_change_that_has_not_happened_is_made_again),

@@ -142,6 +142,8 @@ static void only_the_owner_of_now_may(void **state)
     expect(CLUSTER_COPY_TAKEN_REFUSED, 1);
     assert_int_equal(send(OWNER, (EPOCH - 1) << 16, 1, 0), 0);
     expect(CLUSTER_COPY_TAKEN_REFUSED, 1);
+    assert_int_equal(send(OWNER, UINT64_C(2047) << 52 | TOKEN, 1, 0), 0); /* above all to come */
+    expect(CLUSTER_COPY_TAKEN_REFUSED, 1);
     assert_int_equal(send(OWNER, (EPOCH + 1) << 16, 1, 0), 0); /* the map may be behind */
     expect(CLUSTER_COPY_TAKEN_LATER, 1);
     HOLDERS(0, OWNER, 3);
@@ -149,7 +151,7 @@ static void only_the_owner_of_now_may(void **state)
     expect(CLUSTER_COPY_TAKEN_LATER, 1);
     HOLDERS(OWN, OWNER);
     assert_int_equal(send(OWNER, TOKEN, 1, 0), 0); /* it joins */
-    await_sent(5);
+    await_sent(6);
     expect(CLUSTER_COPY_TAKEN_KEPT, 1);
 }
 

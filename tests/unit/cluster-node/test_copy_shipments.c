@@ -149,6 +149,32 @@ static void a_copy_ends_when_all_holders_keep_it(void **state)
     assert_int_equal(say(4, 5, CLUSTER_COPY_TAKEN_KEPT, 0), 0); /* it has ended */
 }
 
+/* Else a holder that never comes back would keep out each one that could take its place.
+ * r[verify cluster.copy.named] */
+static void one_that_joins_has_its_copy_whoever_has_not(void **state)
+{
+    (void)state;
+    HOLDERS(4, OWN, 2);
+    up(4);
+    assert_int_equal(ship(&ends, 5, 0, 10), 1);
+    assert_int_equal(say(4, 5, CLUSTER_COPY_TAKEN_KEPT, 0), 0);
+    (void)pass(61 * HUB_SECOND); /* node 2 is away */
+    assert_int_equal(ends.count, 1);
+    assert_true(ends.status < 0 && ends.joined == 4);
+}
+
+/* What its own disk has of it the one knows who makes the copy. */
+static void this_node_joins_too(void **state)
+{
+    (void)state;
+    HOLDERS(OWN, 2);
+    up(2);
+    assert_int_equal(ship(&ends, 5, 0, 10), 1);
+    assert_int_equal(say(2, 5, CLUSTER_COPY_TAKEN_KEPT, 0), 0);
+    (void)pass(0);
+    assert_true(ends.count == 1 && ends.status == 0 && ends.joined == OWN);
+}
+
 /* No more than a few pieces are ahead of what the holder has. r[verify cluster.copy.ship] */
 static void a_large_copy_goes_in_pieces(void **state)
 {
@@ -364,6 +390,7 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
     const struct CMUnitTest tests[] = {TEST(a_lone_holder_is_sent_nothing),
                                        TEST(a_copy_ends_when_all_holders_keep_it),
+        TEST(one_that_joins_has_its_copy_whoever_has_not), TEST(this_node_joins_too),
                                        TEST(a_large_copy_goes_in_pieces),
                                        TEST(one_large_copy_goes_at_a_time),
                                        TEST(a_lost_link_is_waited_for),

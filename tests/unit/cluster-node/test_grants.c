@@ -129,6 +129,36 @@ static void an_end_of_conflicts_is_told(void **state)
     end(&stage);
 }
 
+/* It comes by another link, when it may ask again. */
+static void again(struct stage *stage)
+{
+    lost(stage, PEER);
+    up(stage, PEER);
+    ahead_ns += CLUSTER_GRANTS_GAP_NS;
+    assert_int_equal(ask(stage, PEER), 0);
+}
+
+/* A thief of its key gets no certificate with each of many links. r[verify cluster.renewal.grant] */
+static void another_link_is_no_other_turn(void **state)
+{
+    struct stage stage = begin(state, 0);
+
+    up(&stage, PEER);
+    assert_int_equal(ask(&stage, PEER), 0);
+    has_read(CLUSTER_NODE_ACTIVE, 41);
+    has_written(CLUSTER_TXN_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        lost(&stage, PEER);
+        up(&stage, PEER);
+        assert_int_equal(ask(&stage, PEER), 0); /* it may not know that the last one was heard */
+        is_told(RAPAHUB_EAGAIN, "less than 30 s");
+        assert_int_equal(asked.count, 2);
+    }
+    again(&stage);
+    assert_int_equal(asked.count, 3);
+    end(&stage);
+}
+
 /* r[verify cluster.renewal.grant] */
 static void a_node_that_is_none_gets_no_certificate(void **state)
 {
@@ -139,9 +169,7 @@ static void a_node_that_is_none_gets_no_certificate(void **state)
     assert_int_equal(ask(&stage, PEER), 0);
     has_read(CLUSTER_NODE_LEFT, 41);
     is_told(RAPAHUB_EACCES, "has left");
-    lost(&stage, PEER);
-    up(&stage, PEER);
-    assert_int_equal(ask(&stage, PEER), 0);
+    again(&stage);
     asked.on_txn(asked.user, CLUSTER_TXN_OK, 99, &none, 1);
     is_told(RAPAHUB_EACCES, "no node 2");
     end(&stage);
@@ -155,10 +183,8 @@ static void a_metastore_that_fails_is_told(void **state)
     assert_int_equal(ask(&stage, PEER), 0);
     asked.on_txn(asked.user, CLUSTER_TXN_CLOSED, 0, NULL, 0);
     is_told(RAPAHUB_EIO, "CLOSED");
-    lost(&stage, PEER);
-    up(&stage, PEER);
     asked.refusal = -EBUSY;
-    assert_int_equal(ask(&stage, PEER), 0);
+    again(&stage);
     is_told(-EBUSY, "busy");
     end(&stage);
 }
@@ -175,7 +201,7 @@ static void a_link_may_be_lost_while_the_metastore_works(void **state)
     has_read(CLUSTER_NODE_ACTIVE, 41);
     assert_int_equal(asked.count, 1); /* nothing is written for a node that is gone */
     assert_int_equal(sent.count, 0);
-    assert_int_equal(ask(&stage, PEER), 0);
+    again(&stage);
     has_read(CLUSTER_NODE_ACTIVE, 41);
     lost(&stage, PEER);
     has_written(CLUSTER_TXN_OK);
@@ -204,6 +230,7 @@ int main(void)
         TEST(a_node_waits_for_its_answer),
         TEST(another_writer_of_the_record_is_no_harm),
         TEST(an_end_of_conflicts_is_told),
+        TEST(another_link_is_no_other_turn),
         TEST(a_node_that_is_none_gets_no_certificate),
         TEST(a_metastore_that_fails_is_told),
         TEST(a_link_may_be_lost_while_the_metastore_works),
