@@ -154,8 +154,7 @@ static void note_held(struct cluster_dispatch *core, const struct cluster_event 
     struct cluster_holders_row *row =
         cluster_holders_find(core->holders, event->pool, event->container);
 
-    if (row &&
-        cluster_holders_note_held(row, event->node, cluster_ids_epoch(event->token)))
+    if (row && cluster_holders_note_held(row, event->node, cluster_ids_epoch(event->token)))
         cluster_naming_changed(core->naming);
 }
 

@@ -196,7 +196,8 @@ static void give(struct cluster_recover *recover, const struct cluster_recovery 
     entry.lineage = cluster_ids_lineage(entry.epoch, 0);
     if (with_copy) {
         entry.op = 0; /* it loads what is kept: see cluster_lives_begin */
-        if (pool->durability == CLUSTER_DURABILITY_ACKED)
+        if (pool->durability == CLUSTER_DURABILITY_ACKED &&
+            !cluster_restart_is_restored(&address->entry, &entry))
             entry.lineage = address->entry.lineage;
     }
     cluster_plan_change(recover->plan, address, &entry);

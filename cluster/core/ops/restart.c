@@ -5,6 +5,14 @@
 
 #include "cluster/base/ids.h"
 
+/* The metastore was restored: it may name a node whose copy is older than what was answered since.
+ */
+bool cluster_restart_is_restored(const struct cluster_entry *before,
+                                 const struct cluster_entry *after)
+{
+    return cluster_ids_generation(before->session) < cluster_ids_generation(after->session);
+}
+
 /* The history of calls goes on only where each call that was answered is in a copy. */
 struct cluster_entry cluster_restart_raised(const struct cluster_context *context,
                                             const struct cluster_address *address,
@@ -25,7 +33,8 @@ struct cluster_entry cluster_restart_raised(const struct cluster_context *contex
     if (entry.owner == 0)
         entry.owner = context->node;
     entry.session = cluster_context_session(context, entry.owner);
-    if (!pool || pool->durability != CLUSTER_DURABILITY_ACKED)
+    if (!pool || pool->durability != CLUSTER_DURABILITY_ACKED ||
+        cluster_restart_is_restored(&address->entry, &entry))
         entry.lineage = cluster_ids_lineage(entry.epoch, 0);
     return entry;
 }

@@ -37,4 +37,8 @@ struct cluster_entry cluster_restart_raised(const struct cluster_context *contex
                                             const struct cluster_address *address,
                                             enum cluster_entry_state state);
 
+/* Says whether an entry of before a restore of the metastore is followed by one after it. */
+bool cluster_restart_is_restored(const struct cluster_entry *before,
+                                 const struct cluster_entry *after);
+
 #endif

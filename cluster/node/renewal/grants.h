@@ -17,10 +17,10 @@ struct cluster_grants;
 /* A node that is linked; or was, while its last question is answered. */
 struct cluster_grants_node {
     struct cluster_grants *grants;
-    uint32_t node;     /* 0: none, or its link is lost */
-    uint32_t last;     /* the node that had the place last: its times count for its next link, too */
-    bool busy;         /* the metastore has a request of it */
-    bool asked_here;   /* by this link */
+    uint32_t node;   /* 0: none, or its link is lost */
+    uint32_t last;   /* the node that had the place last: its times count for its next link, too */
+    bool busy;       /* the metastore has a request of it */
+    bool asked_here; /* by this link */
     uint64_t asked_ns; /* 0: not yet */
     unsigned rounds;
     struct cluster_pem certificate;

@@ -221,10 +221,30 @@ static void an_entry_that_is_being_changed_is_left_alone(void **state)
     ops_stage_close(&stage);
 }
 
+/* The copy that it loads may be older than what was answered since the backup.
+ * r[verify cluster.restart.lineage] */
+static void after_a_restore_the_history_begins_anew(void **state)
+{
+    const uint64_t session = UINT64_C(1) << 52 | 7;
+    const struct cluster_ops_start start = {.session = session, .boot = 1, .generation = 1};
+    struct cluster_entry entry;
+
+    (void)state;
+    open_old(CLUSTER_DURABILITY_ACKED, CLUSTER_ENTRY_ACTIVE);
+    assert_int_equal(cluster_ops_start(stage.ops, &start), 0);
+    ops_stage_step(&stage);
+    entry = ops_stage_record(&stage, CLUSTER_KEY_ENTRY, 0).entry;
+    assert_int_equal(entry.state, CLUSTER_ENTRY_RESTARTING);
+    assert_true(entry.session == session);
+    assert_int_equal(entry.lineage, cluster_ids_lineage(5, 0));
+    ops_stage_close(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_entry_of_an_older_session_begins_in_the_next_epoch),
+        cmocka_unit_test(after_a_restore_the_history_begins_anew),
         cmocka_unit_test(a_container_whose_guest_dies_begins_in_its_next_life),
         cmocka_unit_test(after_its_last_life_the_epoch_rises),
         cmocka_unit_test(after_three_failures_it_is_left_alone),

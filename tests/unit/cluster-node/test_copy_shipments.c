@@ -390,7 +390,8 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
     const struct CMUnitTest tests[] = {TEST(a_lone_holder_is_sent_nothing),
                                        TEST(a_copy_ends_when_all_holders_keep_it),
-        TEST(one_that_joins_has_its_copy_whoever_has_not), TEST(this_node_joins_too),
+                                       TEST(one_that_joins_has_its_copy_whoever_has_not),
+                                       TEST(this_node_joins_too),
                                        TEST(a_large_copy_goes_in_pieces),
                                        TEST(one_large_copy_goes_at_a_time),
                                        TEST(a_lost_link_is_waited_for),

@@ -138,7 +138,8 @@ static void again(struct stage *stage)
     assert_int_equal(ask(stage, PEER), 0);
 }
 
-/* A thief of its key gets no certificate with each of many links. r[verify cluster.renewal.grant] */
+/* A thief of its key gets no certificate with each of many links. r[verify cluster.renewal.grant]
+ */
 static void another_link_is_no_other_turn(void **state)
 {
     struct stage stage = begin(state, 0);
