@@ -11,6 +11,7 @@
 
 #include "cluster/core/copies/sealed.h"
 #include "cluster/core/dispatch.h"
+#include "cluster/node/holders/copy_faults.h"
 #include "hub/base/clock.h"
 #include "hub/base/list.h"
 #include "hub/base/states.h"
@@ -18,6 +19,7 @@
 #define RULE      "cluster.copy.fetch"
 #define AGAIN_NS  (HUB_SECOND / 5)
 #define SETTLE_NS (HUB_SECOND / 2) /* for other holders, once one has answered */
+#define PIECE_NS  (5 * HUB_SECOND) /* a holder that gives no piece for as long has failed */
 #define TEXT_MAX  256
 
 enum fetch_state {
@@ -44,8 +46,9 @@ struct fetch {
     uint32_t state, count;
     struct cluster_sealed sealed[CLUSTER_RECORD_HOLDERS_MAX];
     bool asked[CLUSTER_RECORD_HOLDERS_MAX], answered[CLUSTER_RECORD_HOLDERS_MAX];
-    uint64_t again_ns, settle_ns;
-    uint32_t from; /* FETCHING: place of the holder */
+    struct cluster_copy_faults faults;
+    uint64_t again_ns, settle_ns; /* FETCHING: again_ns is the time by which the piece must come */
+    uint32_t from;                /* FETCHING: place of the holder */
     uint64_t offset;
     uint64_t piece; /* bytes that are written */
     bool writes;    /* the disk has a request of it */
@@ -120,7 +123,8 @@ static void list_holders(struct fetch *fetch)
     fetch->count = 0;
     fetch->settle_ns = HUB_NEVER;
     for (uint32_t i = 0; row && i < row->count; i++) {
-        if (row->nodes[i] == core->node)
+        if (row->nodes[i] == core->node ||
+            cluster_copy_faults_leave_out(&fetch->faults, row->nodes[i]))
             continue;
         fetch->sealed[fetch->count] = (struct cluster_sealed){.node = row->nodes[i]};
         fetch->asked[fetch->count] = fetch->answered[fetch->count] = false;
@@ -157,6 +161,19 @@ static void begin_sealing(struct fetch *fetch, const char *why)
     ask_all(fetch);
 }
 
+/* The others may have a copy that is sound. The seals are asked for in a while, or a holder that
+ * has too much to do would have more. r[impl cluster.copy.faults] */
+static void blame(struct fetch *fetch, uint32_t node, uint32_t weight, int status, const char *text)
+{
+    cluster_copy_faults_add(&fetch->faults, node, weight, status, text);
+    if (fetch->state != SEALING)
+        move(fetch, SEALING, "a holder failed");
+    list_holders(fetch);
+    fetch->again_ns = hub_clock_after(AGAIN_NS);
+    if (fetch->count == 0)
+        end(fetch, fetch->faults.status, fetch->faults.text);
+}
+
 static void ask_piece(struct fetch *fetch)
 {
     const struct cluster_sealed *of = &fetch->sealed[fetch->from];
@@ -167,6 +184,7 @@ static void ask_piece(struct fetch *fetch)
                                                    .offset = fetch->offset}};
 
     move(fetch, FETCHING, "the next piece");
+    fetch->again_ns = hub_clock_after(PIECE_NS);
     if (cluster_peer_links_put(fetch->fetches->links, of->node, CLUSTER_FRAME_COPY_ASK, &body) <
         0) {
         rapahub_clear_error();
@@ -197,7 +215,10 @@ static void choose(struct fetch *fetch, uint64_t now_ns)
 
 static void go_on_writing(struct fetch *fetch, const struct cluster_disk_result *result)
 {
-    if (result->status < 0) {
+    if (result->status == RAPAHUB_EFORMAT) {
+        blame(fetch, fetch->sealed[fetch->from].node, CLUSTER_COPY_FAULTS_UNUSABLE, result->status,
+              result->text);
+    } else if (result->status < 0) {
         end(fetch, result->status, result->text);
     } else if (result->done) {
         rapahub_log(RAPAHUB_LOG_INFO, "node",
@@ -330,7 +351,8 @@ static void take_seal(struct fetch *fetch, uint32_t at,
                       const struct cluster_body_copy_sealed *sealed)
 {
     if (sealed->status == RAPAHUB_ESTALE) {
-        end(fetch, RAPAHUB_ESTALE, "a holder has sealed its copy for a later life");
+        blame(fetch, fetch->sealed[at].node, CLUSTER_COPY_FAULTS_UNUSABLE, RAPAHUB_ESTALE,
+              "it is sealed for a later life");
     } else if (sealed->status < 0) {
         fetch->asked[at] = false; /* it is asked again */
     } else {
@@ -380,12 +402,18 @@ int cluster_copy_fetches_piece(struct cluster_copy_fetches *fetches, uint32_t fr
         of->seq != piece->seq || fetch->offset != piece->offset)
         return 0; /* it is of a fetch that has ended, or begun anew */
     if (piece->status < 0) {
-        begin_sealing(fetch, "a holder gives no piece");
+        blame(fetch, from,
+              piece->status == RAPAHUB_EAGAIN ? CLUSTER_COPY_FAULTS_BUSY
+                                              : CLUSTER_COPY_FAULTS_REFUSED,
+              piece->status, "the node gives no piece of it");
         return 0;
     }
-    if (piece->piece.size != size_of_next(fetch))
+    if (piece->piece.size != size_of_next(fetch)) {
+        blame(fetch, from, CLUSTER_COPY_FAULTS_REFUSED, RAPAHUB_EPROTOCOL,
+              "a piece has another size than it must have");
         return rapahub_fail(RAPAHUB_EPROTOCOL, RULE,
                             "node %" PRIu32 " gives a piece of another size than it has", from);
+    }
     write_piece(fetch, piece->piece);
     return 0;
 }
@@ -410,6 +438,9 @@ static void look_at_time(struct fetch *fetch, uint64_t now_ns)
         list_nodes(fetch, text);
         end(fetch, RAPAHUB_ENOCOPY, text);
     }
+    if (fetch->state == FETCHING && now_ns >= fetch->again_ns)
+        blame(fetch, fetch->sealed[fetch->from].node, CLUSTER_COPY_FAULTS_UNUSABLE,
+              RAPAHUB_ETIMEDOUT, "no piece of it came for 5 s");
     if (fetch->state == SEALING && now_ns >= fetch->again_ns)
         ask_all(fetch);
     if (fetch->state == SEALING)
@@ -437,7 +468,7 @@ uint64_t cluster_copy_fetches_step(struct cluster_copy_fetches *fetches, uint64_
             tell(fetch);
             continue;
         }
-        if (fetch->state == SEALING && fetch->again_ns < next_ns)
+        if ((fetch->state == SEALING || fetch->state == FETCHING) && fetch->again_ns < next_ns)
             next_ns = fetch->again_ns;
         if (fetch->state != ENDED && fetch->order.deadline_ns < next_ns)
             next_ns = fetch->order.deadline_ns;

@@ -205,6 +205,17 @@ static void has_own(uint64_t token, uint64_t seq)
     cluster_disk_job_free_copies(&answer.result.copies);
 }
 
+/* Of nodes 2 and 3, or of node 2 alone. */
+static void begin_fetch(bool of_both)
+{
+    make_image(TOKEN, 9);
+    HOLDERS(0, 2, 3);
+    if (!of_both)
+        HOLDERS(0, 2);
+    links.up[2] = links.up[3] = true;
+    assert_int_equal(want(&ends, 60 * HUB_SECOND), 1);
+}
+
 /* ---- tests ---- */
 
 static void a_lone_holder_asks_nobody(void **state)
@@ -330,22 +341,114 @@ static void a_holder_that_lies_is_found_out(void **state)
         .pool = POOL, .container = CONTAINER, .token = TOKEN, .seq = 9, .piece = {image, 5}};
 
     (void)state;
-    make_image(TOKEN, 9);
-    HOLDERS(0, 2);
-    links.up[2] = true;
-    assert_int_equal(want(&ends, 60 * HUB_SECOND), 1);
+    begin_fetch(false);
     await_sent(1);
     assert_int_equal(say(2, 0, LIFE, 9), RAPAHUB_EPROTOCOL); /* of a life that has not begun */
     assert_int_equal(say(3, 0, TOKEN, 9), 0);                /* it was not asked */
     assert_int_equal(links.count, 1);
     assert_int_equal(say(2, 0, TOKEN, 9), 0);
     assert_int_equal(cluster_copy_fetches_piece(fetches, 2, &piece), RAPAHUB_EPROTOCOL);
+    await_sent(3); /* it is sealed again */
+    assert_int_equal(say(2, 0, TOKEN, 9), 0);
     piece.seq = 8;
     assert_int_equal(cluster_copy_fetches_piece(fetches, 2, &piece), 0); /* of no fetch of now */
     image[200] ^= 1;
-    give_all(2, TOKEN, 9, 1);
+    give_all(2, TOKEN, 9, 3);
     await_end(&ends, RAPAHUB_EFORMAT);
     has_own(0, 0);
+}
+
+static int refuse(uint32_t from, uint64_t seq, int status)
+{
+    const struct cluster_body_copy_piece piece = {
+        .pool = POOL, .container = CONTAINER, .token = TOKEN, .seq = seq, .status = status};
+
+    return cluster_copy_fetches_piece(fetches, from, &piece);
+}
+
+/* Node 2 says that it has the newest copy, and has none; node 3 has a sound one. */
+static unsigned both_are_sealed(unsigned sent)
+{
+    await_sent(sent + 2);
+    assert_int_equal(say(2, 0, TOKEN, 90), 0);
+    assert_int_equal(say(3, 0, TOKEN, 9), 0);
+    return sent + 2;
+}
+
+static void three_gives_its_copy(unsigned sent)
+{
+    await_sent(sent + 1);
+    assert_int_equal(links_body(sent, CLUSTER_FRAME_COPY_SEAL, 3).copy_seal.seal, LIFE);
+    assert_int_equal(say(3, 0, TOKEN, 9), 0);
+    give_all(3, TOKEN, 9, sent + 1);
+    await_end(&ends, 0);
+    has_own(TOKEN, 9);
+}
+
+/* r[verify cluster.copy.faults] */
+static void a_holder_with_another_copy_than_it_said_is_left_out(void **state)
+{
+    (void)state;
+    begin_fetch(true);
+    give_all(2, TOKEN, 90, both_are_sealed(0));
+    three_gives_its_copy(links.count);
+}
+
+/* r[verify cluster.copy.faults] */
+static void a_holder_that_refuses_is_left_out(void **state)
+{
+    unsigned sent = 0;
+
+    (void)state;
+    begin_fetch(true);
+    for (unsigned i = 0; i < 3; i++) {
+        sent = both_are_sealed(sent);
+        assert_int_equal(links_body(sent++, CLUSTER_FRAME_COPY_ASK, 2).copy_ask.offset, 0);
+        assert_int_equal(refuse(2, 90, RAPAHUB_EINVAL), 0);
+    }
+    three_gives_its_copy(sent);
+}
+
+/* r[verify cluster.copy.faults] */
+static void a_holder_that_says_it_is_sealed_for_later_is_left_out(void **state)
+{
+    (void)state;
+    begin_fetch(true);
+    await_sent(2);
+    assert_int_equal(say(2, RAPAHUB_ESTALE, 0, 0), 0);
+    assert_int_equal(ends.count, 0);
+    three_gives_its_copy(2);
+}
+
+/* r[verify cluster.copy.faults] */
+static void a_holder_that_is_silent_is_left_out(void **state)
+{
+    (void)state;
+    begin_fetch(true);
+    (void)both_are_sealed(0);
+    (void)cluster_copy_fetches_step(fetches, hub_clock_after(6 * HUB_SECOND));
+    three_gives_its_copy(3);
+}
+
+/* It is asked again, so often, and not at once. r[verify cluster.copy.faults] */
+static void a_busy_holder_is_asked_again(void **state)
+{
+    uint64_t begun_ns = hub_clock_now();
+    unsigned sent = 0;
+
+    (void)state;
+    begin_fetch(false);
+    for (unsigned i = 0; i < 3; i++) {
+        await_sent(sent += 1);
+        assert_int_equal(say(2, 0, TOKEN, 9), 0);
+        assert_int_equal(links_body(sent++, CLUSTER_FRAME_COPY_ASK, 2).copy_ask.offset, 0);
+        assert_int_equal(refuse(2, 9, RAPAHUB_EAGAIN), 0);
+    }
+    await_sent(sent += 1);
+    assert_int_equal(say(2, 0, TOKEN, 9), 0);
+    give_all(2, TOKEN, 9, sent);
+    await_end(&ends, 0);
+    assert_true(hub_clock_now() - begun_ns > HUB_SECOND / 2);
 }
 
 /* r[verify cluster.copy.seal] */
@@ -385,6 +488,11 @@ int main(void)
                                        TEST(a_lost_holder_is_sealed_again),
                                        TEST(without_a_holder_there_is_no_copy),
                                        TEST(a_holder_that_lies_is_found_out),
+                                       TEST(a_holder_with_another_copy_than_it_said_is_left_out),
+                                       TEST(a_holder_that_refuses_is_left_out),
+                                       TEST(a_holder_that_says_it_is_sealed_for_later_is_left_out),
+                                       TEST(a_holder_that_is_silent_is_left_out),
+                                       TEST(a_busy_holder_is_asked_again),
                                        TEST(a_life_that_is_not_the_last_does_not_begin),
                                        TEST(a_node_that_stops_ends_them)};
 
