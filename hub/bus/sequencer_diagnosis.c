@@ -23,7 +23,7 @@ static uint32_t root_of(const struct rapahub_region *region, uint32_t index)
     for (uint32_t steps = 0; steps < region->sequencer.stage_count; steps++) {
         struct hub_sequencer_bound bound = hub_sequencer_gate_bound(&region->sequencer, index);
 
-        if (bound.position > seq_of(region, index))
+        if (bound.behind == HUB_STAGE_NONE || bound.position > seq_of(region, index))
             break;
         index = bound.behind;
     }

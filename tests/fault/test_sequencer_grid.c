@@ -71,8 +71,10 @@ static void set_up(enum beginning beginning)
 static void join(void)
 {
     struct hub_sequencer_view v = view();
+    uint64_t seq;
 
-    hub_sequencer_gate_join(&v, 1);
+    if (hub_sequencer_gate_join(&v, 1, &seq) < 0)
+        _exit(1);
 }
 
 /* Claims and publishes where there is room; the other stage does what it can, and leaves at the

@@ -64,16 +64,19 @@ static int join(struct rapahub_stage *stage)
 {
     struct rapahub_region *region = stage->role.region;
     int r = hub_region_table_enter(region, hub_clock_after(region->wait_ns));
+    uint64_t seq;
 
     if (r < 0)
         return r;
     r = hub_region_current(region);
     if (r == 0)
-        hub_sequencer_gate_join(&stage->view, stage->role.index);
+        r = hub_sequencer_gate_join(&stage->view, stage->role.index, &seq);
     hub_region_table_leave(region);
-    stage->seq = stage->ready = hub_observe64(&stage->gate->seq);
+    if (r < 0)
+        return r;
+    stage->seq = stage->ready = seq;
     note_own_gap(stage);
-    return r;
+    return 0;
 }
 
 /* ---- opening ---- */
@@ -302,7 +305,7 @@ static int look_at_others(void *user)
     struct rapahub_region *region = stage->role.region;
     struct hub_sequencer_bound bound = hub_sequencer_gate_bound(&stage->view, stage->role.index);
     uint32_t behind = bound.behind;
-    bool held = bound.position <= stage->seq, dead;
+    bool held = behind != HUB_STAGE_NONE && bound.position <= stage->seq, dead;
 
     if (!held && hub_sequencer_claim_is_missing(&stage->view, stage->seq) &&
         hub_blocker_is_dead(region, stage->seq))

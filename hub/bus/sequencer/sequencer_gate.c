@@ -124,21 +124,60 @@ static uint64_t beginning(const struct hub_sequencer_view *view, uint32_t index)
     return seq > follower ? seq : follower;
 }
 
+static int goes_on_at(const struct hub_sequencer_view *view, uint32_t index, uint64_t seq)
+{
+    if (seq <= hub_sequencer_view_claims(view))
+        return 0;
+    return rapahub_fail(
+        RAPAHUB_ECORRUPT, "region.stage.wrap",
+        "stage %" PRIu32 " would go on at position %" PRIu64 ", which nobody claimed", index, seq);
+}
+
+/* A stage that did not come to the end of its joining is out of it, as it was. */
+static void undo_join(struct hub_region_stage_gate *gate)
+{
+    hub_publish(&gate->state, hub_observe(&gate->untold) ? HUB_STAGE_EVICTED : HUB_STAGE_FREE);
+}
+
 /* Producers that do not see the gate yet have a limit that ends with the ring of what the second
  * look finds, or before: so that look comes after the gate can be seen. r[impl region.stage.join]
  */
-void hub_sequencer_gate_join(const struct hub_sequencer_view *view, uint32_t index)
+static int begin(const struct hub_sequencer_view *view, uint32_t index, uint64_t *seq)
+{
+    struct hub_region_stage_gate *gate = &view->gates[index];
+    int r;
+
+    *seq = beginning(view, index);
+    r = goes_on_at(view, index, *seq);
+    if (r < 0)
+        return r;
+    hub_publish64(&gate->seq, *seq);
+    hub_publish(&gate->state, HUB_STAGE_JOINING);
+    fence(view);
+    *seq = beginning(view, index);
+    r = goes_on_at(view, index, *seq);
+    if (r < 0)
+        undo_join(gate);
+    else
+        hub_publish64(&gate->seq, *seq);
+    return r;
+}
+
+int hub_sequencer_gate_join(const struct hub_sequencer_view *view, uint32_t index, uint64_t *seq)
 {
     struct hub_region_stage_gate *gate = &view->gates[index];
     uint32_t state = hub_observe(&gate->state);
+    int r;
 
-    if (state != HUB_STAGE_GATING && state != HUB_STAGE_FROZEN) {
-        hub_publish64(&gate->seq, beginning(view, index));
-        hub_publish(&gate->state, HUB_STAGE_JOINING);
-        fence(view);
-        hub_publish64(&gate->seq, beginning(view, index));
+    if (state == HUB_STAGE_GATING || state == HUB_STAGE_FROZEN) {
+        *seq = hub_observe64(&gate->seq);
+        r = goes_on_at(view, index, *seq);
+    } else {
+        r = begin(view, index, seq);
     }
-    hub_publish(&gate->state, HUB_STAGE_GATING);
+    if (r == 0)
+        hub_publish(&gate->state, HUB_STAGE_GATING);
+    return r;
 }
 
 void hub_sequencer_gate_leave(const struct hub_sequencer_view *view, uint32_t index)
@@ -168,7 +207,7 @@ static void freeze(struct hub_region_stage_gate *gate, uint64_t freeze_ns, uint6
     hub_publish(&gate->state, HUB_STAGE_FROZEN);
 }
 
-/* A stage that died while it joined had not begun. r[impl region.stage.dead] */
+/* r[impl region.stage.dead] */
 void hub_sequencer_gate_died(const struct hub_sequencer_view *view, uint32_t index, uint64_t now_ns)
 {
     struct hub_region_stage_gate *gate = &view->gates[index];
@@ -176,7 +215,7 @@ void hub_sequencer_gate_died(const struct hub_sequencer_view *view, uint32_t ind
     uint32_t state = hub_observe(&gate->state);
 
     if (state == HUB_STAGE_JOINING)
-        hub_publish(&gate->state, hub_observe(&gate->untold) ? HUB_STAGE_EVICTED : HUB_STAGE_FREE);
+        undo_join(gate);
     if (state != HUB_STAGE_GATING)
         return;
     if (stage->on_death == HUB_STAGE_FREEZE)

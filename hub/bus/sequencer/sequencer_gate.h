@@ -21,7 +21,7 @@ int hub_sequencer_gate_limit(const struct hub_sequencer_view *view, uint64_t *li
 /* The limit of a stage. */
 struct hub_sequencer_bound {
     uint64_t position; /* before which it may go; UINT64_MAX: it follows none */
-    uint32_t behind;   /* the stage that this is of, or HUB_STAGE_NONE */
+    uint32_t behind;   /* the stage that this is of; HUB_STAGE_NONE: none is before UINT64_MAX */
     uint64_t followed; /* bits of all stages that it follows, also in the place of evicted ones */
 };
 
@@ -31,8 +31,9 @@ struct hub_sequencer_bound hub_sequencer_gate_bound(const struct hub_sequencer_v
 
 /* Under TABLE, by its stage: the gate begins to gate. If it gates already, or is frozen, it goes on
  * where it is; if it was evicted it begins with the first position that is not published yet, else
- * where the slowest of the stages that follow it is. */
-void hub_sequencer_gate_join(const struct hub_sequencer_view *view, uint32_t index);
+ * where the slowest of the stages that follow it is. `seq` gets that position. RAPAHUB_ECORRUPT: it
+ * is beyond all claims; then the gate is as it was. */
+int hub_sequencer_gate_join(const struct hub_sequencer_view *view, uint32_t index, uint64_t *seq);
 
 /* By its stage: only the stages that follow it wait for the gate from now on. */
 void hub_sequencer_gate_leave(const struct hub_sequencer_view *view, uint32_t index);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options of a SEQUENCER that are refused, and its body with any of its words changed: its verdict
  * is that it is damaged, or its parts still lie inside, apart. */
+#include <pthread.h>
+
 #include "hub/bus/region_check.h"
+#include "hub/bus/sequencer_diagnosis.h"
 #include "tests/unit/bus/sequencer_stage.h"
 
 static struct rapahub_region *region;
@@ -244,13 +247,102 @@ static void inspection_names_the_stage_in_the_way(void **state)
     assert_int_equal(rapahub_region_remove(stage_name(), 0), 0);
 }
 
+/* Writes the gate of a stage that nobody has, as another process may. */
+static void forge_gate(struct rapahub_region *forged, uint32_t index, uint64_t seq, uint32_t state)
+{
+    hub_publish64(&forged->sequencer.gates[index].seq, seq);
+    hub_publish64(&forged->sequencer.gates[index].deadline_ns, UINT64_MAX);
+    hub_publish(&forged->sequencer.gates[index].state, state);
+}
+
+/* Neither where it holds nor where it begins anew. r[verify region.stage.wrap] */
+static void a_stage_does_not_join_beyond_all_claims(void **state)
+{
+    static const struct {
+        uint32_t forged, state;
+    } gates[] = {{0, HUB_STAGE_GATING}, {0, HUB_STAGE_FROZEN}, {1, HUB_STAGE_GATING}};
+    struct rapahub_stage *stage = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof gates / sizeof *gates; i++) {
+        struct rapahub_region *forged = sequencer_create(NULL, &plan);
+        const struct hub_region_stage_gate *gate = &forged->sequencer.gates[0];
+
+        forge_gate(forged, gates[i].forged, UINT64_MAX - 1, gates[i].state);
+        assert_int_equal(sequencer_open(forged, 0, &stage), RAPAHUB_ECORRUPT);
+        assert_string_equal(rapahub_last_error()->rule, "region.stage.wrap");
+        if (gates[i].forged != 0)
+            assert_int_equal(hub_observe(&gate->state), HUB_STAGE_FREE);
+        assert_int_equal(rapahub_region_close(forged), 0);
+    }
+}
+
+/* Nothing is before the last position of all: the stage follows none that it could wait for. */
+static void a_stage_at_the_last_position_waits_for_no_other(void **state)
+{
+    struct sequencer_plan hardened = plan;
+    struct rapahub_region *forged;
+    struct rapahub_stage *stage;
+    uint64_t position;
+    uint32_t count;
+
+    (void)state;
+    hardened.profile = RAPAHUB_REGION_HARDENED;
+    forged = sequencer_create(NULL, &hardened);
+    hub_publish64(&forged->sequencer.body->claim, UINT64_MAX);
+    forge_gate(forged, 0, UINT64_MAX, HUB_STAGE_GATING);
+    stage = sequencer_stage(forged, 0);
+    assert_int_equal(rapahub_stage_next(stage, HUB_MILLISECOND, &position, &count),
+                     RAPAHUB_ETIMEDOUT);
+    rapahub_stage_close(stage);
+    assert_int_equal(rapahub_region_close(forged), 0);
+}
+
+struct meddler {
+    struct rapahub_region *region;
+    struct hub_a32 stop;
+};
+
+static void *move_the_gate(void *user)
+{
+    struct meddler *meddler = user;
+
+    for (uint64_t i = 0; !hub_observe(&meddler->stop); i++)
+        hub_publish64(&meddler->region->sequencer.gates[0].seq, i % 2 ? UINT64_MAX : 0);
+    return NULL;
+}
+
+static void a_gate_that_moves_during_an_inspection_leads_nowhere(void **state)
+{
+    struct meddler meddler = {.region = sequencer_create(NULL, &plan)};
+    pthread_t thread;
+
+    (void)state;
+    forge_gate(meddler.region, 0, 0, HUB_STAGE_GATING);
+    assert_int_equal(pthread_create(&thread, NULL, move_the_gate, &meddler), 0);
+    for (int i = 0; i < 20000; i++) {
+        struct rapahub_region_report report = {0};
+        int r = hub_sequencer_diagnosis_report(meddler.region, &report);
+
+        assert_true(r == 0 || r == RAPAHUB_ECORRUPT);
+        assert_true(report.waits_for == RAPAHUB_STAGE_NONE || report.waits_for < plan.stages);
+    }
+    hub_publish(&meddler.stop, 1);
+    pthread_join(thread, NULL);
+    assert_int_equal(rapahub_region_close(meddler.region), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_constant_of_the_body_is_checked),
-                                       cmocka_unit_test(no_word_of_the_body_leads_outside),
-                                       cmocka_unit_test(options_that_do_not_fit_are_refused),
-                                       cmocka_unit_test(a_sequencer_is_made_anew_in_its_place),
-                                       cmocka_unit_test(inspection_names_the_stage_in_the_way)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_constant_of_the_body_is_checked),
+        cmocka_unit_test(no_word_of_the_body_leads_outside),
+        cmocka_unit_test(options_that_do_not_fit_are_refused),
+        cmocka_unit_test(a_sequencer_is_made_anew_in_its_place),
+        cmocka_unit_test(inspection_names_the_stage_in_the_way),
+        cmocka_unit_test(a_stage_does_not_join_beyond_all_claims),
+        cmocka_unit_test(a_stage_at_the_last_position_waits_for_no_other),
+        cmocka_unit_test(a_gate_that_moves_during_an_inspection_leads_nowhere)};
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
