@@ -353,10 +353,13 @@ static int look_enough(struct rapahub_stage *stage)
     return RAPAHUB_EEMPTY;
 }
 
+/* A wait may end again and again without anything to do, as long as another process wants it: it
+ * writes the gates. So there is one look after the deadline, and no wait. */
 int rapahub_stage_next(struct rapahub_stage *stage, uint64_t timeout_ns, uint64_t *first,
                        uint32_t *count)
 {
     uint64_t deadline = timeout_ns ? hub_clock_after(timeout_ns) : 0, ready;
+    bool late = false;
     int r;
 
     while ((r = look_enough(stage)) == RAPAHUB_EEMPTY) {
@@ -364,9 +367,12 @@ int rapahub_stage_next(struct rapahub_stage *stage, uint64_t timeout_ns, uint64_
             (void)look_at_others(stage);
         if (timeout_ns == 0)
             return r;
+        if (late)
+            return RAPAHUB_ETIMEDOUT;
         r = wait(stage, deadline);
         if (r < 0)
             return r;
+        late = hub_clock_left(deadline) == 0;
     }
     if (r < 0)
         return r;
