@@ -81,16 +81,16 @@ static int join(struct rapahub_stage *stage)
 
 /* ---- opening ---- */
 
-/* Where nothing of an eviction concerns it, it is not told of it. */
+/* It knows of no eviction before; also where the stage has come back since. But where nothing of
+ * the last one concerns it, it is told of none. */
 static void learn_evictions(struct rapahub_stage *stage)
 {
     for (uint32_t i = 0; i < stage->view.stage_count; i++) {
         const struct hub_region_stage_gate *gate = &stage->view.gates[i];
         uint32_t evictions = hub_observe(&gate->evictions);
-        bool concerned = hub_sequencer_gate_is_evicted(&stage->view, i) &&
-                         hub_observe64(&gate->dead_at) > stage->seq;
+        bool concerned = hub_observe64(&gate->dead_at) > stage->seq;
 
-        stage->told[i] = concerned ? evictions - 1 : evictions;
+        stage->told[i] = concerned ? 0 : evictions;
         stage->followed |= stage->view.stages[i].after != 0;
     }
 }
@@ -224,15 +224,17 @@ static bool find_gap(const struct rapahub_stage *stage, uint64_t followed, uint3
     return false;
 }
 
-/* r[impl region.stage.gap] */
+/* The gate has only the last gap: where there was more than one, all may be left out that the stage
+ * has not done. r[impl region.stage.gap] */
 static int tell_gap_of(struct rapahub_stage *stage, uint32_t which)
 {
     const struct hub_region_stage_gate *gate = &stage->view.gates[which];
     uint32_t evictions = hub_observe(&gate->evictions);
     uint64_t from = hub_observe64(&gate->gap_from), to = hub_observe64(&gate->dead_at);
+    bool several = evictions - stage->told[which] > 1;
 
     stage->told[which] = evictions;
-    from = from > stage->seq ? from : stage->seq;
+    from = from > stage->seq && !several ? from : stage->seq;
     if (from >= to)
         return RAPAHUB_EAGAIN;
     stage->gap = (struct rapahub_stage_gap){which, from, to};

@@ -185,14 +185,16 @@ void hub_sequencer_gate_leave(const struct hub_sequencer_view *view, uint32_t in
     (void)hub_claim(&view->gates[index].state, HUB_STAGE_GATING, HUB_STAGE_FREE);
 }
 
-/* r[impl region.stage.evict] */
+/* The stage may not have been told of the eviction before: then its gap begins where that one does.
+ * r[impl region.stage.evict] */
 void hub_sequencer_gate_evict(const struct hub_sequencer_view *view, uint32_t index)
 {
     struct hub_region_stage_gate *gate = &view->gates[index];
 
     if (hub_sequencer_gate_is_evicted(view, index))
         return;
-    hub_publish64(&gate->gap_from, hub_observe64(&gate->seq));
+    if (!hub_observe(&gate->untold))
+        hub_publish64(&gate->gap_from, hub_observe64(&gate->seq));
     hub_publish64(&gate->dead_at, hub_sequencer_view_claims(view));
     hub_publish(&gate->untold, 1);
     (void)hub_add(&gate->evictions, 1);

@@ -44,7 +44,7 @@ struct hub_region_stage_gate {
     struct hub_a64 deadline_ns;       /* FROZEN: monotonic */
     uint32_t on_death;                /* enum hub_stage_on_death */
     uint64_t freeze_ns;
-    struct hub_a64 gap_from;  /* `seq` when it was evicted last */
+    struct hub_a64 gap_from;  /* `seq` when it was evicted first since it was told last */
     struct hub_a32 evictions; /* so far */
     struct hub_a32 untold;    /* 1: it was evicted, and has not been told since */
     uint8_t reserved[56];

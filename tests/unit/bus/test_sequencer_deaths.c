@@ -275,6 +275,108 @@ static void a_gap_is_told_until_it_was_heard(void **state)
     assert_int_equal(rapahub_region_close(region), 0);
 }
 
+/* Takes part as stage 1, and does nothing. */
+static void follow(struct rapahub_region *region)
+{
+    struct rapahub_stage *stage;
+
+    if (sequencer_open(region, 1, &stage) < 0)
+        _exit(2);
+}
+
+/* r[verify region.stage.gap] */
+static void a_follower_that_was_dead_gets_the_gap_of_a_stage_that_came_back_before(void **state)
+{
+    struct rapahub_region *region = make(RAPAHUB_STAGE_HOLD, true);
+    struct rapahub_producer *producer = stage_producer(region);
+    struct rapahub_stage *stage = sequencer_stage(region, 0), *second;
+    pid_t follower = stage_process(rapahub_region_fd(region), follow);
+
+    (void)state;
+    stage_kill(follower);
+    sequencer_put(region, producer, 0, 4);
+    sequencer_has(stage, 0, 4);
+    assert_int_equal(rapahub_stage_advance(stage, 2), 0);
+    assert_int_equal(rapahub_region_evict(region, 0), 0);
+    sequencer_gap(stage, 0, 2, 4);
+    sequencer_idle(stage);
+    second = sequencer_stage(region, 1);
+    sequencer_gap(second, 0, 2, 4);
+    sequencer_do(second, 0, 4);
+    rapahub_stage_close(second);
+    second = sequencer_stage(region, 1); /* it is behind the gap */
+    sequencer_idle(second);
+    rapahub_stage_close(stage);
+    rapahub_stage_close(second);
+    rapahub_producer_close(producer);
+    assert_int_equal(rapahub_region_close(region), 0);
+}
+
+/* r[verify region.stage.evict] */
+static void a_stage_evicted_again_before_it_was_told_gets_both_gaps(void **state)
+{
+    struct rapahub_region *region = make(RAPAHUB_STAGE_HOLD, true);
+    struct rapahub_producer *producer = stage_producer(region);
+    struct rapahub_stage *stage = sequencer_stage(region, 0);
+
+    (void)state;
+    sequencer_put(region, producer, 0, 3);
+    rapahub_stage_close(stage);
+    assert_int_equal(rapahub_region_evict(region, 0), 0);
+    stage = sequencer_stage(region, 0);
+    sequencer_put(region, producer, 3, 4);
+    rapahub_stage_close(stage);
+    assert_int_equal(rapahub_region_evict(region, 0), 0);
+    stage = sequencer_stage(region, 0);
+    sequencer_gap(stage, 0, 0, 7);
+    sequencer_idle(stage);
+    sequencer_put(region, producer, 7, 1);
+    assert_int_equal(rapahub_region_evict(region, 0), 0);
+    sequencer_gap(stage, 0, 7, 8); /* what it was told does not come again */
+    rapahub_stage_close(stage);
+    rapahub_producer_close(producer);
+    assert_int_equal(rapahub_region_close(region), 0);
+}
+
+/* Puts a position that the stage leaves out, and one that it does. */
+static void leave_one_out(struct rapahub_region *region, struct rapahub_producer *producer,
+                          struct rapahub_stage *stage, uint64_t position)
+{
+    sequencer_put(region, producer, position, 1);
+    assert_int_equal(rapahub_region_evict(region, 0), 0);
+    sequencer_gap(stage, 0, position, position + 1);
+    sequencer_idle(stage);
+    sequencer_put(region, producer, position + 1, 1);
+    sequencer_do(stage, position + 1, 1);
+}
+
+/* Where it cannot know which ones were left out, all may be that it has not done. r[verify
+ * region.stage.gap] */
+static void a_follower_misses_no_gap_of_a_stage_that_was_evicted_twice(void **state)
+{
+    struct rapahub_region *region = make(RAPAHUB_STAGE_HOLD, true);
+    struct rapahub_producer *producer = stage_producer(region);
+    struct rapahub_stage *stage = sequencer_stage(region, 0), *second = sequencer_stage(region, 1);
+
+    (void)state;
+    for (uint64_t position = 0; position < 4; position += 2)
+        leave_one_out(region, producer, stage, position);
+    sequencer_gap(second, 0, 0, 3);
+    sequencer_do(second, 0, 4);
+    leave_one_out(region, producer, stage, 4);
+    sequencer_gap(second, 0, 4, 5);
+    leave_one_out(region, producer, stage, 6);
+    rapahub_stage_close(second);
+    hub_publish(&region->sequencer.gates[1].state, HUB_STAGE_GATING); /* as if it had died */
+    second = sequencer_stage(region, 1);
+    sequencer_gap(second, 0, 4, 7);
+    sequencer_do(second, 4, 4);
+    rapahub_stage_close(stage);
+    rapahub_stage_close(second);
+    rapahub_producer_close(producer);
+    assert_int_equal(rapahub_region_close(region), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,7 +387,10 @@ int main(void)
         cmocka_unit_test(a_producer_is_told_of_the_death_of_the_stage_in_its_way),
         cmocka_unit_test(a_dead_stage_is_evicted_or_frozen_first),
         cmocka_unit_test(followers_get_the_gap_of_an_evicted_stage_once),
-        cmocka_unit_test(a_gap_is_told_until_it_was_heard)};
+        cmocka_unit_test(a_gap_is_told_until_it_was_heard),
+        cmocka_unit_test(a_follower_that_was_dead_gets_the_gap_of_a_stage_that_came_back_before),
+        cmocka_unit_test(a_stage_evicted_again_before_it_was_told_gets_both_gaps),
+        cmocka_unit_test(a_follower_misses_no_gap_of_a_stage_that_was_evicted_twice)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
