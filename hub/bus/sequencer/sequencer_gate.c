@@ -95,6 +95,23 @@ struct hub_sequencer_bound hub_sequencer_gate_bound(const struct hub_sequencer_v
     return bound;
 }
 
+/* Says whether a stage follows another one, at once or by way of stages that have no gate: these
+ * begin where it is when they come. */
+static bool follows(const struct hub_sequencer_view *view, uint32_t index, uint32_t other)
+{
+    uint64_t followed = 0, left = view->stages[index].after;
+
+    while (left != 0) {
+        uint32_t i = (uint32_t)__builtin_ctzll(left);
+
+        left &= left - 1;
+        followed |= UINT64_C(1) << i;
+        if (!is_gate(view, i))
+            left |= view->stages[i].after & ~followed;
+    }
+    return (followed >> other & 1) != 0;
+}
+
 /* Returns where the slowest stage is that follows this one; UINT64_MAX: none does. */
 static uint64_t slowest_follower(const struct hub_sequencer_view *view, uint32_t index)
 {
@@ -103,8 +120,7 @@ static uint64_t slowest_follower(const struct hub_sequencer_view *view, uint32_t
     for (uint32_t i = 0; i < view->stage_count; i++) {
         uint64_t seq = hub_observe64(&view->gates[i].seq);
 
-        if (i != index && is_gate(view, i) && seq < least &&
-            (hub_sequencer_gate_bound(view, i).followed >> index & 1) != 0)
+        if (i != index && is_gate(view, i) && seq < least && follows(view, i, index))
             least = seq;
     }
     return least;

@@ -31,8 +31,8 @@ struct hub_sequencer_bound hub_sequencer_gate_bound(const struct hub_sequencer_v
 
 /* Under TABLE, by its stage: the gate begins to gate. If it gates already, or is frozen, it goes on
  * where it is; if it was evicted it begins with the first position that is not published yet, else
- * where the slowest of the stages that follow it is. `seq` gets that position. RAPAHUB_ECORRUPT: it
- * is beyond all claims; then the gate is as it was. */
+ * where the slowest of the stages is that follow it, also by way of stages without a gate. `seq`
+ * gets that position. RAPAHUB_ECORRUPT: it is beyond all claims; then the gate is as it was. */
 int hub_sequencer_gate_join(const struct hub_sequencer_view *view, uint32_t index, uint64_t *seq);
 
 /* By its stage: only the stages that follow it wait for the gate from now on. */

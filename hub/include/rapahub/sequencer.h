@@ -99,9 +99,10 @@ struct rapahub_stage_gap {
 
 /* Opens a stage. One that died goes on with the first position that it had not acknowledged, in the
  * hardened profile until it is evicted. One that is new, or had left, begins with what is not
- * published yet; but where stages that follow it wait for it, where those are. RAPAHUB_EROLETAKEN:
- * another one lives, or is stopped. -EINVAL: there is no such stage. RAPAHUB_EBADKIND;
- * RAPAHUB_EFULL: all leases are held. `options` may be NULL. r[impl region.stage] */
+ * published yet; but where stages that follow it wait for it, also by way of one that takes no
+ * part, where those are. RAPAHUB_EROLETAKEN: another one lives, or is stopped. -EINVAL: there is no
+ * such stage. RAPAHUB_EBADKIND; RAPAHUB_ECORRUPT; RAPAHUB_EFULL: all leases are held. `options` may
+ * be NULL. r[impl region.stage] */
 RAPAHUB_API_CHECKED int rapahub_stage_open(struct rapahub_region *region,
                                            const struct rapahub_stage_options *options,
                                            struct rapahub_stage **out);

@@ -231,6 +231,40 @@ static void a_stage_that_left_goes_on_where_its_followers_wait(void **state)
     assert_int_equal(rapahub_region_close(region), 0);
 }
 
+/* A follower is one also by way of a stage that is not there. Each stage does all positions that
+ * are left to the last one. r[verify region.stage.join] */
+static void a_stage_begins_where_the_followers_of_one_that_is_not_there_wait(void **state)
+{
+    static const struct sequencer_plan line = {.profile = RAPAHUB_REGION_HARDENED,
+                                               .shared = true,
+                                               .stages = 3,
+                                               .list = {{.after = 0}, {.after = 1}, {.after = 2}}};
+    struct rapahub_region *region = sequencer_create(NULL, &line);
+    struct rapahub_producer *producer = stage_producer(region);
+    struct rapahub_stage *stages[3];
+
+    (void)state;
+    stages[2] = sequencer_stage(region, 2);
+    sequencer_put(region, producer, 0, 5);
+    stages[0] = sequencer_stage(region, 0);
+    stages[1] = sequencer_stage(region, 1);
+    sequencer_idle(stages[1]);
+    for (int i = 0; i < 3; i++)
+        sequencer_do(stages[i], 0, 5);
+    rapahub_stage_close(stages[1]);
+    rapahub_stage_close(stages[0]);
+    sequencer_put(region, producer, 5, 2);
+    stages[1] = sequencer_stage(region, 1);
+    sequencer_idle(stages[1]);
+    stages[0] = sequencer_stage(region, 0);
+    for (int i = 0; i < 3; i++)
+        sequencer_do(stages[i], 5, 2);
+    for (int i = 0; i < 3; i++)
+        rapahub_stage_close(stages[i]);
+    rapahub_producer_close(producer);
+    assert_int_equal(rapahub_region_close(region), 0);
+}
+
 /* r[verify region.bound] r[verify region.wake] */
 static void waits_end_at_their_deadlines(void **state)
 {
@@ -291,6 +325,7 @@ int main(void)
         cmocka_unit_test(a_stage_joins_and_leaves_while_others_run),
         cmocka_unit_test(a_stage_joins_before_what_is_claimed_and_not_published),
         cmocka_unit_test(a_stage_that_left_goes_on_where_its_followers_wait),
+        cmocka_unit_test(a_stage_begins_where_the_followers_of_one_that_is_not_there_wait),
         cmocka_unit_test(waits_end_at_their_deadlines),
         cmocka_unit_test(what_a_closing_producer_did_not_publish_is_skipped)};
 
