@@ -35,6 +35,8 @@ uint32_t hub_grant_places(const struct rapahub_region *region, enum rapahub_regi
         return places_of_producers(shape, shared);
     if (role != RAPAHUB_REGION_ROLE_CONSUMER)
         return 0;
+    if (shape->kind == HUB_REGION_SEQUENCER) /* its stages are opened otherwise */
+        return 0;
     return shape->kind == HUB_REGION_FANOUT ? shape->fanout.consumers : 1;
 }
 

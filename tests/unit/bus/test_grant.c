@@ -132,6 +132,7 @@ static void each_kind_has_its_places(void **state)
 {
     struct rapahub_region *fanout = make(RAPAHUB_REGION_FANOUT);
     struct rapahub_region *latch = make(RAPAHUB_REGION_STATE_LATCH);
+    struct rapahub_region *sequencer = make(RAPAHUB_REGION_SEQUENCER);
     struct hub_grant told;
     bool shared;
 
@@ -144,6 +145,9 @@ static void each_kind_has_its_places(void **state)
     assert_int_equal(hub_grant_places(latch, RAPAHUB_REGION_ROLE_WRITER, &shared), 1);
     assert_int_equal(hub_grant_places(latch, RAPAHUB_REGION_ROLE_CONSUMER, &shared), 0);
     assert_int_equal(grant(latch, RAPAHUB_REGION_ROLE_CONSUMER, &told), RAPAHUB_EBADKIND);
+    assert_int_equal(hub_grant_places(sequencer, RAPAHUB_REGION_ROLE_PRODUCER, &shared), 1);
+    assert_int_equal(hub_grant_places(sequencer, RAPAHUB_REGION_ROLE_CONSUMER, &shared), 0);
+    assert_int_equal(rapahub_region_close(sequencer), 0);
     assert_int_equal(rapahub_region_close(fanout), 0);
     assert_int_equal(rapahub_region_close(latch), 0);
 }
