@@ -52,14 +52,13 @@ static int remove_at(struct guest_role_arrivals *arrivals, uint32_t at) REQUIRES
     return fd;
 }
 
-int guest_role_arrivals_take(struct guest_role_arrivals *arrivals, uint64_t region)
+int guest_role_arrivals_take(struct guest_role_arrivals *arrivals, const struct hub_grant *grant)
 {
     int fd = -1;
-    uint64_t id;
 
     hub_mutex_lock(&arrivals->lock);
     for (uint32_t i = 0; i < arrivals->count && fd < 0; i++)
-        if (hub_grant_region_of(arrivals->fds[i], &id) && id == region)
+        if (hub_grant_is_held(arrivals->fds[i], grant))
             fd = remove_at(arrivals, i);
     hub_mutex_unlock(&arrivals->lock);
     return fd;

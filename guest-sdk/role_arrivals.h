@@ -9,6 +9,8 @@
 #include "hub/base/mutex.h"
 #include "hub/shm/doorbell.h"
 
+struct hub_grant;
+
 #define GUEST_ROLE_ARRIVALS_MAX                                       \
     16 /* the host sends one, and then waits for its role to be built \
         */
@@ -23,8 +25,9 @@ struct guest_role_arrivals {
 void guest_role_arrivals_init(struct guest_role_arrivals *arrivals);
 void guest_role_arrivals_fini(struct guest_role_arrivals *arrivals);
 
-/* Returns the oldest descriptor of the region with this id, which is the caller's from then on; -1:
- * none came. */
-int guest_role_arrivals_take(struct guest_role_arrivals *arrivals, uint64_t region);
+/* Returns the oldest descriptor whose own description has what was granted, which is the caller's
+ * from then on; -1: none came. Another one of the same region may be there for a role whose message
+ * is late, or was cancelled. */
+int guest_role_arrivals_take(struct guest_role_arrivals *arrivals, const struct hub_grant *grant);
 
 #endif

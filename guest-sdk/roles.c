@@ -79,23 +79,26 @@ static int open_handle(struct guest_role *role, const struct hub_granted *grante
 }
 
 /* The descriptor was sent before the message that names it, so it is here, or in the doorbell. */
-static int take_arrival(struct guest *guest, const struct hub_granted *granted)
+static int take_arrival(struct guest *guest, const struct hub_grant *grant,
+                        struct rapahub_string name)
 {
     struct guest_role_arrivals *arrivals = &guest->roles.arrivals;
-    int fd = guest_role_arrivals_take(arrivals, granted->region);
+    int fd = guest_role_arrivals_take(arrivals, grant);
 
     if (fd < 0 && hub_link_hear(guest->attach.connection.link))
-        fd = guest_role_arrivals_take(arrivals, granted->region);
+        fd = guest_role_arrivals_take(arrivals, grant);
     return fd >= 0 ? fd
                    : rapahub_fail(RAPAHUB_EPROTOCOL, "supervise.role.holder",
-                                  "no region came for the role '%.*s'", (int)granted->name.size,
-                                  granted->name.data);
+                                  "no region came for the role '%.*s'", (int)name.size, name.data);
 }
 
 static int build(struct guest *guest, struct guest_role *role, const struct hub_granted *granted)
 {
-    const struct hub_grant grant = {granted->region, granted->role, granted->index, granted->lease};
-    int fd = take_arrival(guest, granted);
+    const struct hub_grant grant = {.region = granted->region,
+                                    .role = granted->role,
+                                    .index = granted->index,
+                                    .lease = granted->lease};
+    int fd = take_arrival(guest, &grant, granted->name);
     int r;
 
     if (fd < 0)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "hub/base/clock.h"
+#include "hub/base/lock.h"
 #include "hub/bus/fanout.h"
 #include "hub/bus/reap.h"
 #include "hub/bus/role.h"
@@ -128,15 +129,49 @@ int hub_grant_adopt(int fd, const struct hub_grant *grant, struct rapahub_region
     return 0;
 }
 
+static bool read_header(int fd, struct hub_region_header *out)
+{
+    return pread(fd, out, sizeof *out, 0) == (ssize_t)sizeof *out &&
+           out->magic.word == HUB_REGION_MAGIC;
+}
+
 bool hub_grant_region_of(int fd, uint64_t *out)
 {
     struct hub_region_header header;
 
-    if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header ||
-        header.magic.word != HUB_REGION_MAGIC)
+    if (!read_header(fd, &header))
         return false;
     *out = header.id;
     return true;
+}
+
+/* The byte that a description with this role has locked; 0: none. An index out of range is refused
+ * when the region is mapped. */
+static uint64_t lock_of(const struct hub_region_header *header, const struct hub_grant *grant)
+{
+    enum hub_region_kind kind = (enum hub_region_kind)(header->flags & 0xFF);
+
+    if (grant->lease != HUB_GRANT_NO_LEASE)
+        return HUB_REGION_LOCK_LEASE + grant->lease;
+    if (grant->role == RAPAHUB_REGION_ROLE_CONSUMER)
+        return HUB_REGION_LOCK_CONSUMER + grant->index;
+    if (grant->role == RAPAHUB_REGION_ROLE_WRITER)
+        return HUB_REGION_LOCK_WRITER;
+    return grant->role == RAPAHUB_REGION_ROLE_PRODUCER &&
+                   (kind == HUB_REGION_SPSC || kind == HUB_REGION_FANIN)
+               ? HUB_REGION_LOCK_PRODUCER + grant->index
+               : 0;
+}
+
+bool hub_grant_is_held(int fd, const struct hub_grant *grant)
+{
+    struct hub_region_header header;
+    uint64_t lock;
+
+    if (!read_header(fd, &header) || header.id != grant->region)
+        return false;
+    lock = lock_of(&header, grant);
+    return lock == 0 || hub_lock_try(fd, lock, 1) == 0;
 }
 
 void hub_grant_reap(struct rapahub_region *region)

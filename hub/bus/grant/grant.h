@@ -51,6 +51,12 @@ int hub_grant_adopt(int fd, const struct hub_grant *grant, struct rapahub_region
 /* Reads the id of the region of a descriptor; false: it is no region. Nothing is mapped. */
 bool hub_grant_region_of(int fd, uint64_t *out);
 
+/* Says whether a descriptor is of the region that a grant names, and its own description has the
+ * lock of the granted lease; where there is no lease, that of the role. A lock that no description
+ * has is acquired. A role without a lock is had by any description. Nothing is mapped.
+ * r[impl supervise.role.holder] */
+bool hub_grant_is_held(int fd, const struct hub_grant *grant);
+
 /* Takes back at once what the dead held, unless another process is doing that. */
 void hub_grant_reap(struct rapahub_region *region);
 

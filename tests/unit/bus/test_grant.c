@@ -102,6 +102,49 @@ static void numbers_that_do_not_fit_are_refused(void **state)
     assert_int_equal(rapahub_region_close(region), 0);
 }
 
+/* r[verify supervise.role.holder] */
+static void each_grant_is_held_by_its_own_description(void **state)
+{
+    struct rapahub_region *claimed = make(RAPAHUB_REGION_MPSC), *other = make(RAPAHUB_REGION_MPSC);
+    struct hub_grant first, second, third;
+    int one = grant(claimed, RAPAHUB_REGION_ROLE_PRODUCER, &first);
+    int two = grant(claimed, RAPAHUB_REGION_ROLE_PRODUCER, &second);
+    int three = grant(other, RAPAHUB_REGION_ROLE_PRODUCER, &third);
+
+    (void)state;
+    assert_true(one >= 0 && two >= 0 && three >= 0);
+    assert_int_not_equal(first.lease, second.lease);
+    assert_true(hub_grant_is_held(one, &first) && hub_grant_is_held(two, &second));
+    assert_false(hub_grant_is_held(one, &second) || hub_grant_is_held(two, &first));
+    assert_false(hub_grant_is_held(three, &first) || hub_grant_is_held(one, &third));
+    close(one);
+    close(two);
+    close(three);
+    assert_int_equal(rapahub_region_close(claimed), 0);
+    assert_int_equal(rapahub_region_close(other), 0);
+}
+
+/* r[verify supervise.role.holder] */
+static void without_a_lease_the_lock_of_the_role_says_it(void **state)
+{
+    const struct rapahub_region_options options = {.kind = RAPAHUB_REGION_SPSC};
+    struct rapahub_region *region = NULL;
+    struct hub_grant pops, pushes;
+    int one, two;
+
+    (void)state;
+    assert_int_equal(rapahub_region_create(NULL, &options, &region), 0);
+    one = grant(region, RAPAHUB_REGION_ROLE_CONSUMER, &pops);
+    two = grant(region, RAPAHUB_REGION_ROLE_PRODUCER, &pushes);
+    assert_true(one >= 0 && two >= 0);
+    assert_int_equal(pops.lease, HUB_GRANT_NO_LEASE);
+    assert_true(hub_grant_is_held(one, &pops) && hub_grant_is_held(two, &pushes));
+    assert_false(hub_grant_is_held(one, &pushes) || hub_grant_is_held(two, &pops));
+    close(one);
+    close(two);
+    assert_int_equal(rapahub_region_close(region), 0);
+}
+
 static uint32_t flags_of(const struct rapahub_region *region)
 {
     return hub_observe(&hub_fanout_consumer(region, 0)->flags);
@@ -158,6 +201,8 @@ int main(void)
         cmocka_unit_test(a_holder_has_the_role_and_is_given_nothing_at_first),
         cmocka_unit_test(a_description_that_is_never_taken_up_frees_the_role),
         cmocka_unit_test(numbers_that_do_not_fit_are_refused),
+        cmocka_unit_test(each_grant_is_held_by_its_own_description),
+        cmocka_unit_test(without_a_lease_the_lock_of_the_role_says_it),
         cmocka_unit_test(a_subscription_is_the_granters_to_end),
         cmocka_unit_test(each_kind_has_its_places),
     };
