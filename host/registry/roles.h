@@ -25,7 +25,9 @@ struct host_role {
     /* the life for which it was built last; 0: none, or its guest does not come again. It stands
      * while this is `linked` of its guest. */
     uint64_t incarnation;
-    bool granted;              /* to some life, since its guest began or was last over */
+    bool granted;   /* to some life, since its guest began or was last over */
+    uint32_t lease; /* the last grant's, and its word */
+    uint64_t owner;
     struct hub_list of_region; /* in the list of its region */
 };
 

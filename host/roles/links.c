@@ -62,6 +62,8 @@ int host_links_grant(const struct host_life *life, struct host_role *role, struc
     if (fd < 0)
         return fd;
     role->granted = true;
+    role->lease = grant.lease;
+    role->owner = grant.owner;
     *out = (struct hub_granted){.name = rapahub_string_of(role->name),
                                 .region = grant.region,
                                 .role = (uint8_t)grant.role,
@@ -94,9 +96,13 @@ void host_links_end(struct host_container *container)
 {
     for (uint32_t i = 0; container->roles && i < container->roles->count; i++) {
         struct host_role *role = &container->roles->of[i];
+        const struct hub_grant grant = {.role = (uint32_t)role->kind,
+                                        .index = role->index,
+                                        .lease = role->lease,
+                                        .owner = role->owner};
 
         if (role->granted)
-            hub_grant_unsubscribe(role->region->region, role->kind, role->index);
+            hub_grant_unsubscribe(role->region->region, &grant);
         role->granted = false;
         role->incarnation = 0;
     }

@@ -50,7 +50,9 @@ static int take(struct rapahub_region *apart, const struct hub_grant_order *orde
     if (order->role != RAPAHUB_REGION_ROLE_READER)
         r = hub_role_take(apart, (enum hub_lease_role)order->role, order->index, &role);
     *out = (struct hub_grant){hub_region_header(apart)->id, (uint32_t)order->role, order->index,
-                              role.lease};
+                              role.lease, 0};
+    if (r == 0 && role.lease != HUB_LEASE_NONE)
+        out->owner = hub_observe64(&hub_region_lease_at(apart, role.lease)->owner);
     return r;
 }
 
@@ -179,11 +181,23 @@ void hub_grant_reap(struct rapahub_region *region)
     (void)hub_reap_try(region);
 }
 
-void hub_grant_unsubscribe(struct rapahub_region *region, enum rapahub_region_role role,
-                           uint32_t index)
+/* Under TABLE. */
+static bool is_its_holder(const struct rapahub_region *region, const struct hub_grant *grant)
 {
-    if (role == RAPAHUB_REGION_ROLE_CONSUMER && region->shape.kind == HUB_REGION_FANOUT)
-        hub_fanout_unsubscribe(region, index);
+    return grant->lease < region->shape.lease_count &&
+           hub_observe(&hub_fanout_consumer(region, grant->index)->lease) == grant->lease + 1 &&
+           hub_observe64(&hub_region_lease_at(region, grant->lease)->owner) == grant->owner;
+}
+
+void hub_grant_unsubscribe(struct rapahub_region *region, const struct hub_grant *grant)
+{
+    if (grant->role != RAPAHUB_REGION_ROLE_CONSUMER || region->shape.kind != HUB_REGION_FANOUT ||
+        grant->index >= region->shape.fanout.consumers ||
+        hub_region_table_enter(region, hub_clock_after(WAIT)) < 0)
+        return;
+    if (is_its_holder(region, grant) || !hub_role_is_held(region, HUB_LEASE_CONSUMER, grant->index))
+        hub_fanout_unsubscribe(region, grant->index);
+    hub_region_table_leave(region);
 }
 
 void hub_grant_open(struct rapahub_region *region)

@@ -28,6 +28,8 @@ struct hub_grant {
     uint64_t region; /* its id */
     uint32_t role, index;
     uint32_t lease; /* HUB_GRANT_NO_LEASE: the region has none, or the role */
+    uint64_t owner; /* the word of the lease, which is another one when it is granted again; the
+                       holder is not told it */
 };
 #define HUB_GRANT_NO_LEASE UINT32_MAX
 
@@ -61,9 +63,9 @@ bool hub_grant_is_held(int fd, const struct hub_grant *grant);
 void hub_grant_reap(struct rapahub_region *region);
 
 /* Ends the subscription of a consumer of FANOUT whose holder will not come again: nothing more is
- * routed to its queue. Harmless for any other role. */
-void hub_grant_unsubscribe(struct rapahub_region *region, enum rapahub_region_role role,
-                           uint32_t index);
+ * routed to its queue. It stays where the role is held by another one than the holder of this
+ * grant. Waits 100 ms at most. Harmless for any other role. r[impl supervise.role.gone] */
+void hub_grant_unsubscribe(struct rapahub_region *region, const struct hub_grant *grant);
 
 /* The role's handle is given messages, or values, from now on. Any thread. */
 void hub_grant_open(struct rapahub_region *region);

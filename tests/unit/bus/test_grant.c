@@ -165,8 +165,32 @@ static void a_subscription_is_the_granters_to_end(void **state)
     rapahub_consumer_close(consumer);
     assert_int_equal(rapahub_region_close(held), 0);
     assert_int_equal(flags_of(region), HUB_CONSUMER_SUBSCRIBED | HUB_CONSUMER_SUSPENDED);
-    hub_grant_unsubscribe(region, RAPAHUB_REGION_ROLE_CONSUMER, 0);
+    hub_grant_unsubscribe(region, &told);
     assert_int_equal(flags_of(region), 0);
+    assert_int_equal(rapahub_region_close(region), 0);
+}
+
+/* The holder died, another one took the role meanwhile; and a holder that still ends.
+ * r[verify supervise.role.gone] */
+static void a_subscription_of_another_one_stays(void **state)
+{
+    struct rapahub_region *region = make(RAPAHUB_REGION_FANOUT);
+    struct rapahub_consumer *another;
+    struct hub_grant told;
+    int fd = grant(region, RAPAHUB_REGION_ROLE_CONSUMER, &told);
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(rapahub_consumer_open(region, NULL, &another), 0);
+    hub_grant_unsubscribe(region, &told);
+    assert_int_equal(flags_of(region), HUB_CONSUMER_SUBSCRIBED);
+    rapahub_consumer_close(another);
+    fd = grant(region, RAPAHUB_REGION_ROLE_CONSUMER, &told);
+    assert_true(fd >= 0);
+    hub_grant_unsubscribe(region, &told);
+    assert_int_equal(flags_of(region), 0);
+    close(fd);
     assert_int_equal(rapahub_region_close(region), 0);
 }
 
@@ -204,6 +228,7 @@ int main(void)
         cmocka_unit_test(each_grant_is_held_by_its_own_description),
         cmocka_unit_test(without_a_lease_the_lock_of_the_role_says_it),
         cmocka_unit_test(a_subscription_is_the_granters_to_end),
+        cmocka_unit_test(a_subscription_of_another_one_stays),
         cmocka_unit_test(each_kind_has_its_places),
     };
 
