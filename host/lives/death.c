@@ -64,6 +64,7 @@ static void end_watches(struct host_life *life)
     host_life_look_away(life);
     host_progress_end(&life->progress);
     host_probes_end(life);
+    host_loop_clear(&life->startup.again);
 }
 
 static void prove(struct host_life *life)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/container/begin.h"
 #include "host/guest/guest_table.h"
 #include "host/guest/progress.h"
 #include "host/guest/supervision.h"
@@ -227,18 +226,6 @@ void host_guests_attached(struct host_life *life)
         host_startup_attached(life);
 }
 
-/* r[impl supervise.role.ready] */
-static void open_roles(struct host_life *life)
-{
-    int r = 0;
-
-    HUB_LIST_EACH (&life->guest->containers, link)
-        if (r == 0)
-            r = host_begin_open_roles(life, HUB_LIST_ITEM(link, struct host_container, of_guest));
-    if (r < 0)
-        host_guests_end(life, HOST_CAUSE_LINK, "its roles cannot be opened");
-}
-
 /* The relations of the life are swapped in by one store. r[impl supervise.role.again] */
 void host_guests_open(struct host_life *life)
 {
@@ -254,7 +241,7 @@ void host_guests_open(struct host_life *life)
     }
     host_routes_unlock(&guest->host->owner.registry.routes);
     host_routes_announce(&guest->host->owner.registry.routes);
-    open_roles(life);
+    host_startup_open_roles(life);
 }
 
 void host_guests_ready(struct host_life *life)

@@ -18,6 +18,8 @@
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
 
+#define ROLE_AGAIN HUB_MILLISECOND /* until a doorbell that takes nothing is tried again */
+
 static void begin_next(struct host_life *life);
 
 void host_startup_fail(struct host_life *life, int code)
@@ -164,6 +166,26 @@ static void fail_to_link(struct host_life *life, int code)
 
 static void build_next(struct host_life *life);
 
+/* Its doorbell takes nothing now: the guest reads slowly, or is stopped. */
+static void build_later(struct host_life *life)
+{
+    if (hub_clock_left(deadline_of(life)) == 0) {
+        fail_to_link(life, rapahub_fail(RAPAHUB_ETIMEDOUT, "supervise.role.grant",
+                                        "%s does not read its doorbell, which a role comes by",
+                                        life->name));
+        return;
+    }
+    host_loop_set(life->loop, &life->startup.again, hub_clock_after(ROLE_AGAIN));
+}
+
+static void on_again(void *user)
+{
+    struct host_life *life = user;
+
+    if (goes_on(life, 0))
+        build_next(life);
+}
+
 static void on_built(void *user, int code, struct hub_answer *answer)
 {
     struct host_life *life = user;
@@ -193,8 +215,51 @@ static void build_next(struct host_life *life)
     if (r == 0)
         r = host_request_post(life, HUB_LIFECYCLE_ROLE, role.arguments, on_built,
                               deadline_of(life));
-    if (r < 0)
+    if (role.r == RAPAHUB_EAGAIN)
+        build_later(life);
+    else if (r < 0)
         fail_to_link(life, r);
+}
+
+/* ---- its roles, when it is READY ---- */
+
+static void end_unopened(struct host_life *life)
+{
+    snprintf(life->exit.why, sizeof life->exit.why, "%s", rapahub_last_error()->text);
+    HOST_SUPERVISION(life->host)
+        ->hooks->decisions.end(life, HOST_CAUSE_LINK, "its roles cannot be opened");
+}
+
+static void on_opened(void *user, int code, struct hub_answer *answer)
+{
+    const char *name = hub_lifecycle_table[HUB_LIFECYCLE_ROLES].name;
+    struct host_life *life = user;
+
+    if (code < 0 || life->death.settled || life->guest->life != life)
+        return;
+    if (host_request_decode(life, answer, name, &rapahub_type_void, NULL) < 0)
+        end_unopened(life);
+}
+
+static int open_roles_of(struct host_life *life, const struct host_container *container)
+{
+    const uint8_t what = HUB_ROLES_OPEN;
+    const void *const arguments[] = {&container->handle, &what, NULL};
+    const struct host_request_message message = {HUB_LIFECYCLE_ROLES, arguments, on_opened, life,
+                                                 HUB_NEVER};
+
+    return container->roles ? host_request_send(life, &message) : 0;
+}
+
+void host_startup_open_roles(struct host_life *life)
+{
+    int r = 0;
+
+    HUB_LIST_EACH (&life->guest->containers, link)
+        if (r == 0)
+            r = open_roles_of(life, HUB_LIST_ITEM(link, struct host_container, of_guest));
+    if (r < 0)
+        end_unopened(life);
 }
 
 /* A container that begins for the first time is left to its creator. */
@@ -205,6 +270,8 @@ static void begin_next(struct host_life *life)
     while (life->startup.next != all && current(life)->state != HOST_CONTAINER_STARTING)
         life->startup.next = life->startup.next->next;
     life->startup.roles = 0;
+    life->startup.again.on = on_again;
+    life->startup.again.user = life;
     if (life->startup.next == all)
         finish(life);
     else

@@ -17,6 +17,10 @@ void host_startup_ready(struct host_call *host, struct host_life *life,
  * not. */
 void host_startup_attached(struct host_life *life);
 
+/* It is READY: its roles are given messages and values from now on. A life that cannot have that
+ * ends, class LINK: its messages would pile up. r[impl supervise.role.ready] */
+void host_startup_open_roles(struct host_life *life);
+
 /* The start has failed with `code`, whose diagnosis is the calling thread's. Kills the life. */
 void host_startup_fail(struct host_life *life, int code);
 

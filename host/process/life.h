@@ -41,8 +41,9 @@ struct host_startup {
     /* for all questions of the startup, if it counts as READY from its attachment on */
     uint64_t deadline_ns;
     struct host_methods *methods;
-    struct hub_list *next; /* the next container to begin */
-    uint32_t roles;        /* so many of its roles are built */
+    struct hub_list *next;   /* the next container to begin */
+    uint32_t roles;          /* so many of its roles are built */
+    struct host_timer again; /* the next role is tried again */
 };
 
 /* The method of a service that the guest called last during a call; see nested_upcall.h. */

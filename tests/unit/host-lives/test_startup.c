@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The guest is asked one thing after another, and answers when a test says so. */
+#include <sys/socket.h>
+
+#include <rapahub/roles.h>
 #include <rapahub/version.h>
 
+#include "host/roles/regions.h"
+#include "host/roles/role_options.h"
 #include "hub/wire/postcard.h"
 #include "tests/unit/host-lives/mortal.h"
 
@@ -242,6 +247,89 @@ static void ready_counts_once_and_only_if_it_can_be_read(void **state)
     mortal_close(mortal);
 }
 
+/* A container that is down, with a role in a region of the test. */
+struct linked {
+    struct host_regions regions;
+    struct mortal *mortal;
+    struct host_container *container;
+};
+
+static void open_linked(struct linked *linked)
+{
+    static const struct rapahub_host_region_options spsc = {
+        .region = {.kind = RAPAHUB_REGION_SPSC}};
+    static const struct rapahub_role roles[] = {
+        {.name = "in", .region = "news", .kind = RAPAHUB_REGION_ROLE_CONSUMER}, {.name = NULL}};
+    static const struct rapahub_container_options options = {.roles = roles};
+    struct host_region *region;
+
+    host_regions_init(&linked->regions);
+    assert_int_equal(host_regions_add(&linked->regions, "news", &spsc, &region), 0);
+    linked->mortal = open_starting(eager);
+    linked->mortal->guest->trust = RAPAHUB_TRUST_TRUSTED;
+    linked->container = stage_container(linked->mortal->guest, 1);
+    linked->container->state = HOST_CONTAINER_DOWN;
+    assert_int_equal(host_role_options_take(&linked->regions, linked->mortal->guest, &options,
+                                            &linked->container->roles),
+                     0);
+    linked->container->roles->of[0].container = linked->container;
+}
+
+static void close_linked(struct linked *linked)
+{
+    host_roles_release(&linked->container->roles);
+    mortal_close(linked->mortal);
+    host_regions_fini(&linked->regions);
+}
+
+/* r[verify supervise.role.grant] */
+static void a_doorbell_that_is_full_is_tried_again(void **state)
+{
+    static const char bells[4096];
+    struct linked linked = {.container = NULL};
+    char heard[4096];
+    int near, far;
+
+    (void)state;
+    open_linked(&linked);
+    near = linked.mortal->life->doorbell.fd;
+    far = linked.mortal->pair.guest.doorbell;
+    (void)say_ready(linked.mortal, &good);
+    while (send(near, bells, sizeof bells, MSG_DONTWAIT) > 0 ||
+           send(near, bells, 1, MSG_DONTWAIT) > 0)
+        continue;
+    list_methods(linked.mortal);
+    assert_true(asks_nothing(linked.mortal));
+    assert_int_equal(hub_observe(&linked.mortal->life->goodbye.parted), 0);
+    while (recv(far, heard, sizeof heard, MSG_DONTWAIT) > 0)
+        continue;
+    assert_true(host_loop_is_set(&linked.mortal->life->startup.again));
+    host_loop_clear(&linked.mortal->life->startup.again);
+    linked.mortal->life->startup.again.on(linked.mortal->life);
+    answer(linked.mortal, asked(linked.mortal, HUB_LIFECYCLE_ROLE), HUB_RESPONSE_OK, NULL);
+    answer(linked.mortal, asked(linked.mortal, HUB_LIFECYCLE_BEGIN), HUB_RESPONSE_OK, NULL);
+    assert_int_equal(linked.container->state, HOST_CONTAINER_READY);
+    close_linked(&linked);
+}
+
+/* r[verify supervise.role.ready] */
+static void a_guest_that_cannot_open_its_roles_ends(void **state)
+{
+    struct linked linked = {.container = NULL};
+
+    (void)state;
+    open_linked(&linked);
+    (void)say_ready(linked.mortal, &good);
+    list_methods(linked.mortal);
+    answer(linked.mortal, asked(linked.mortal, HUB_LIFECYCLE_ROLE), HUB_RESPONSE_OK, NULL);
+    answer(linked.mortal, asked(linked.mortal, HUB_LIFECYCLE_BEGIN), HUB_RESPONSE_OK, NULL);
+    assert_int_equal(linked.container->state, HOST_CONTAINER_READY);
+    answer(linked.mortal, asked(linked.mortal, HUB_LIFECYCLE_ROLES), HUB_RESPONSE_USER, NULL);
+    assert_int_equal(hub_observe(&linked.mortal->life->exit.cause), HOST_CAUSE_LINK);
+    assert_non_null(strstr(linked.mortal->life->exit.why, "not here"));
+    close_linked(&linked);
+}
+
 static void a_container_that_cannot_begin_ends_the_start(void **state)
 {
     struct mortal *mortal = open_starting(eager);
@@ -356,6 +444,8 @@ int main(void)
         cmocka_unit_test(ready_counts_once_and_only_if_it_can_be_read),
         cmocka_unit_test(a_managed_container_is_not_begun_and_keeps_no_start_waiting),
         cmocka_unit_test(a_guest_that_is_made_with_a_managed_container_begins_it),
+        cmocka_unit_test(a_doorbell_that_is_full_is_tried_again),
+        cmocka_unit_test(a_guest_that_cannot_open_its_roles_ends),
         cmocka_unit_test(a_container_that_cannot_begin_ends_the_start),
         cmocka_unit_test(a_guest_without_a_name_bears_that_of_its_first_module),
         cmocka_unit_test(a_guest_that_is_ready_by_attaching_need_not_know_containers),
