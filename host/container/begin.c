@@ -119,15 +119,6 @@ int host_begin_take_back(struct host_life *life, uint64_t handle)
     return host_request_send(life, &message);
 }
 
-int host_begin_open_roles(struct host_life *life, const struct host_container *container)
-{
-    const uint8_t what = HUB_ROLES_OPEN;
-    const void *const arguments[] = {&container->handle, &what, NULL};
-
-    return container->roles ? host_request_tell(life, HUB_LIFECYCLE_ROLES, arguments, HUB_NEVER)
-                            : 0;
-}
-
 int host_begin_show(struct host_call *host, struct host_life *life,
                     struct host_container *container)
 {
@@ -148,8 +139,7 @@ int host_begin_show(struct host_call *host, struct host_life *life,
     host_routes_unlock(&HOST_REGISTRY(host)->routes);
     host_routes_announce(&HOST_REGISTRY(host)->routes);
     host_changes_tell(HOST_OWNER(host)); /* a step may wait for it */
-    return there ? host_begin_open_roles(life, container)
-                 : rapahub_fail(RAPAHUB_EDIED, "", "the guest ended meanwhile");
+    return there ? 0 : rapahub_fail(RAPAHUB_EDIED, "", "the guest ended meanwhile");
 }
 
 bool host_begin_role(const struct host_life *life, const struct host_container *container,
@@ -160,6 +150,11 @@ bool host_begin_role(const struct host_life *life, const struct host_container *
         return false;
     out->r = host_links_grant(life, &container->roles->of[index], &out->granted);
     return true;
+}
+
+int host_begin_name_role(struct host_life *life, const struct host_begin_role *role)
+{
+    return host_request_tell(life, HUB_LIFECYCLE_ROLE, role->arguments, HUB_NEVER);
 }
 
 int host_begin_take_role(struct host_life *life, const struct host_container *container,

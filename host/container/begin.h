@@ -42,12 +42,14 @@ bool host_begin_role(const struct host_life *life, const struct host_container *
 int host_begin_take_role(struct host_life *life, const struct host_container *container,
                          uint32_t index, struct hub_answer *answer);
 
-/* Tells the guest that its roles in this container are given messages and values from now on.
- * -EAGAIN or -EBUSY: there is no space. r[impl supervise.role.ready] */
-int host_begin_open_roles(struct host_life *life, const struct host_container *container);
+/* The same message once more, without a deadline, where its answer did not come: the guest may have
+ * dropped it, and then has a description of the region that no message names. It takes that up, and
+ * closes it with the container, which it is told to end after that. -EAGAIN or -EBUSY: there is no
+ * space. r[impl supervise.role.holder] */
+int host_begin_name_role(struct host_life *life, const struct host_begin_role *role);
 
-/* Makes it reachable for calls, and its roles stand. RAPAHUB_EDIED: its guest died after its last
- * answer. */
+/* Makes it reachable for calls, and its roles stand, which its guest has opened. RAPAHUB_EDIED: its
+ * guest died after its last answer. */
 int host_begin_show(struct host_call *host, struct host_life *life,
                     struct host_container *container);
 

@@ -47,7 +47,7 @@ static int take_state(struct host_beginning *beginning)
     int r = host_state_in_go_on(&beginning->in);
 
     if (r == 0)
-        beginning->phase = HOST_BEGINNING_SHOW;
+        beginning->phase = HOST_BEGINNING_OPEN;
     return r == HOST_QUESTION_STANDS && host_pieces_may_go_on(&beginning->callee) ? -EAGAIN : r;
 }
 
@@ -72,7 +72,7 @@ static void on_begun(void *user, int code, struct hub_answer *answer)
                      : host_request_decode(life, answer, name, &rapahub_type_void, NULL);
 
     if (r == 0)
-        beginning->phase = beginning->pieces.piece ? HOST_BEGINNING_STATE : HOST_BEGINNING_SHOW;
+        beginning->phase = beginning->pieces.piece ? HOST_BEGINNING_STATE : HOST_BEGINNING_OPEN;
     else if (code == 0) {
         beginning->phase = HOST_BEGINNING_ASK; /* its guest does not have it */
         host_begin_sure(life);
@@ -92,7 +92,7 @@ static void on_built(void *user, int code, struct hub_answer *answer)
                 ? host_life_explain(asked->life, code, name)
                 : host_begin_take_role(asked->life, asked->container, beginning->roles, answer);
 
-    beginning->granted = false;
+    beginning->granted = code < 0;
     beginning->roles += r == 0;
     host_course_answered(&beginning->course, r);
 }
@@ -105,10 +105,37 @@ static int ask_role(struct host_beginning *beginning)
     if (!beginning->granted &&
         !host_begin_role(asked->life, asked->container, beginning->roles, &beginning->role))
         return 0;
-    beginning->granted = true;
-    return beginning->role.r < 0
-               ? beginning->role.r
-               : send(beginning, HUB_LIFECYCLE_ROLE, beginning->role.arguments, on_built);
+    beginning->granted = beginning->role.r == 0;
+    return beginning->granted
+               ? send(beginning, HUB_LIFECYCLE_ROLE, beginning->role.arguments, on_built)
+               : beginning->role.r;
+}
+
+static void on_opened(void *user, int code, struct hub_answer *answer)
+{
+    struct host_beginning *beginning = user;
+    struct host_life *life = beginning->course.asked.life;
+    const char *name = hub_lifecycle_table[HUB_LIFECYCLE_ROLES].name;
+    int r = code < 0 ? host_life_explain(life, code, name)
+                     : host_request_decode(life, answer, name, &rapahub_type_void, NULL);
+
+    if (r == 0)
+        beginning->phase = HOST_BEGINNING_SHOW;
+    host_course_answered(&beginning->course, r);
+}
+
+/* It is not shown before its guest has opened its roles: a container whose messages would pile up
+ * does not begin. r[impl supervise.role.ready] */
+static int open_roles(struct host_beginning *beginning)
+{
+    const struct host_container *container = beginning->course.asked.container;
+    const uint8_t what = HUB_ROLES_OPEN;
+    const void *const arguments[] = {&container->handle, &what, NULL};
+
+    if (container->roles)
+        return send(beginning, HUB_LIFECYCLE_ROLES, arguments, on_opened);
+    beginning->phase = HOST_BEGINNING_SHOW;
+    return 0;
 }
 
 static int ask(struct host_beginning *beginning)
@@ -157,8 +184,12 @@ static int end_in_guest(struct host_beginning *beginning)
 static int take_back(struct host_beginning *beginning)
 {
     const struct host_asked *asked = &beginning->course.asked;
-    int r = host_begin_take_back(asked->life, asked->container->handle);
+    int r = beginning->granted ? host_begin_name_role(asked->life, &beginning->role) : 0;
 
+    if (r == 0) {
+        beginning->granted = false;
+        r = host_begin_take_back(asked->life, asked->container->handle);
+    }
     if (r == 0)
         beginning->phase = HOST_BEGINNING_OVER;
     return r == -EBUSY ? -EAGAIN : r;
@@ -169,7 +200,6 @@ static int take_back(struct host_beginning *beginning)
 static int show(struct host_beginning *beginning)
 {
     const struct host_asked *asked = &beginning->course.asked;
-
     int r = host_begin_show(asked->host, asked->life, asked->container);
 
     if (r == 0)
@@ -192,15 +222,23 @@ static int run(struct host_course *course)
         return HOST_QUESTION_WAITS;
     if (beginning->phase == HOST_BEGINNING_STATE)
         r = take_state(beginning);
+    if (r == 0 && beginning->phase == HOST_BEGINNING_OPEN)
+        r = open_roles(beginning);
     if (r == 0 && beginning->phase != HOST_BEGINNING_OVER)
         r = phases[beginning->phase](beginning);
     return r;
 }
 
+/* It did not come to its begin, and the guest has roles for it, which are to be closed. */
+static bool has_roles_only(const struct host_beginning *beginning)
+{
+    return beginning->phase == HOST_BEGINNING_ASK && (beginning->roles > 0 || beginning->granted);
+}
+
 static bool may_be_in_guest(const struct host_beginning *beginning)
 {
-    return (beginning->phase == HOST_BEGINNING_ASKED || beginning->phase == HOST_BEGINNING_STATE ||
-            beginning->phase == HOST_BEGINNING_SHOW) &&
+    return ((beginning->phase >= HOST_BEGINNING_ASKED && beginning->phase <= HOST_BEGINNING_SHOW) ||
+            has_roles_only(beginning)) &&
            !hub_link_closed(beginning->course.asked.life->connection.link);
 }
 
@@ -211,30 +249,18 @@ static bool ends_first(struct host_beginning *beginning)
     struct host_asked *asked = &beginning->course.asked;
     uint64_t most = hub_clock_after(FINI_MOST);
     bool is_late =
-        beginning->phase == HOST_BEGINNING_ASKED || hub_clock_left(asked->deadline_ns) == 0;
+        beginning->phase <= HOST_BEGINNING_ASKED || hub_clock_left(asked->deadline_ns) == 0;
 
     if (!may_be_in_guest(beginning))
         return false;
+    if (has_roles_only(beginning))
+        host_begin_unsure(asked->life);
     beginning->phase = is_late ? HOST_BEGINNING_BACK : HOST_BEGINNING_FINI;
     if (is_late && take_back(beginning) == 0)
         return false;
     if (is_late || asked->deadline_ns > most)
         asked->deadline_ns = most;
     return true;
-}
-
-/* It did not come to its begin: the guest closes the roles that it has for it. */
-static void drop_roles(struct host_beginning *beginning)
-{
-    const struct host_asked *asked = &beginning->course.asked;
-
-    if (beginning->phase != HOST_BEGINNING_ASK || (beginning->roles == 0 && !beginning->granted) ||
-        hub_link_closed(asked->life->connection.link))
-        return;
-    beginning->roles = 0;
-    beginning->granted = false;
-    host_begin_unsure(asked->life);
-    (void)host_begin_take_back(asked->life, asked->container->handle);
 }
 
 static int end(struct host_course *course)
@@ -245,7 +271,6 @@ static int end(struct host_course *course)
     host_question_drop(&beginning->question);
     host_state_in_drop(&beginning->in);
     if (course->verdict.code < 0) {
-        drop_roles(beginning);
         if (ends_first(beginning))
             return HOST_QUESTION_WAITS;
         host_begin_withdraw(asked->host, asked->container);

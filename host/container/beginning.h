@@ -14,6 +14,7 @@ enum host_beginning_phase {
     HOST_BEGINNING_ASK,   /* the guest is to begin it, when there is space for the message */
     HOST_BEGINNING_ASKED, /* the guest begins it */
     HOST_BEGINNING_STATE, /* its state comes */
+    HOST_BEGINNING_OPEN,  /* the guest is to give its roles messages and values */
     HOST_BEGINNING_SHOW,  /* calls may reach it */
     HOST_BEGINNING_FINI,  /* it failed; the guest ends it */
     HOST_BEGINNING_BACK,  /* the same, and it does not wait for the guest */
@@ -32,7 +33,8 @@ struct host_beginning {
 
     enum host_beginning_phase phase; /* the rest is set by the task */
     uint32_t roles;                  /* so many of its roles the guest has */
-    bool granted;                    /* `role` is the next one, and its region was sent */
+    /* `role` is the next one, and its region was sent: the guest may have taken it up, or not */
+    bool granted;
     struct host_begin_role role;
     struct host_question question;
     struct host_pieces callee;

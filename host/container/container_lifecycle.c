@@ -74,6 +74,7 @@ static int build_roles(struct host_call *host, struct host_life *life,
 {
     struct host_begin_role role;
     struct host_verdict verdict;
+    bool is_late;
     int r = 0;
 
     for (uint32_t i = 0; r == 0 && host_begin_role(life, container, i, &role); i++) {
@@ -87,9 +88,24 @@ static int build_roles(struct host_call *host, struct host_life *life,
     if (r == 0)
         return 0;
     host_verdict_take(&verdict, r);
+    is_late = role.r == 0 && (r == RAPAHUB_ETIMEDOUT || r == RAPAHUB_ECANCELED);
     host_begin_unsure(life);
-    end_in_guest(host, life, container, r == RAPAHUB_ETIMEDOUT || r == RAPAHUB_ECANCELED);
+    if (is_late)
+        (void)host_begin_name_role(life, &role); /* without space its region goes with the life */
+    end_in_guest(host, life, container, is_late);
     return host_verdict_give(&verdict);
+}
+
+/* It is not shown before its guest has opened its roles. r[impl supervise.role.ready] */
+static int open_roles(struct host_call *host, struct host_life *life,
+                      const struct host_container *container, uint64_t deadline_ns)
+{
+    const uint8_t what = HUB_ROLES_OPEN;
+    const void *const arguments[] = {&container->handle, &what, NULL};
+    const struct host_request_question question = {HUB_LIFECYCLE_ROLES, arguments, NULL,
+                                                   deadline_ns};
+
+    return container->roles ? host_request_ask(host, life, &question) : 0;
 }
 
 static int begin_in_guest(struct host_call *host, struct host_life *life,
@@ -110,9 +126,12 @@ static int begin_in_guest(struct host_call *host, struct host_life *life,
     r = build_roles(host, life, container, moves.deadline_ns);
     if (r == 0)
         r = ask_to_begin(host, life, container, &question);
-    if (r < 0 || !begin->state)
+    if (r < 0)
         return r;
-    r = host_state_transfer_load(&moves, begin->state);
+    if (begin->state)
+        r = host_state_transfer_load(&moves, begin->state);
+    if (r == 0)
+        r = open_roles(host, life, container, moves.deadline_ns);
     if (r == 0)
         return 0;
     host_verdict_take(&verdict, r);

@@ -52,7 +52,8 @@ FLOOR_UNUSED static void moving_note(struct moving *moving, enum hub_lifecycle_m
         [HUB_LIFECYCLE_LOAD] = 'l',         [HUB_LIFECYCLE_SAVE] = 's',
         [HUB_LIFECYCLE_READ] = 'r',         [HUB_LIFECYCLE_FINI] = 'f',
         [HUB_LIFECYCLE_SAVE_CHANGES] = 'S', [HUB_LIFECYCLE_LOAD_CHANGES] = 'L',
-        [HUB_LIFECYCLE_PLUG] = 'p'};
+        [HUB_LIFECYCLE_PLUG] = 'p',         [HUB_LIFECYCLE_ROLE] = 'o',
+        [HUB_LIFECYCLE_ROLES] = 'O'};
     size_t size = strlen(moving->log);
 
     assert_true(letters[method] != 0 && size + 1 < sizeof moving->log);
