@@ -53,12 +53,14 @@ static void pass_over(struct guest_role *role, uint64_t position, int code)
                 position, rapahub_error_name(code), role->dead_letters);
 }
 
-/* The module gets a copy, which no other process can change. */
+/* The module gets a copy, which no other process can change. The callback may last, as a method
+ * may: no request runs, so none is found cancelled. */
 static int hand_over(struct guest *guest, struct guest_role *role,
                      struct guest_container *container, const struct rapahub_message *shown)
 {
     struct guest_container *outer = guest->containers.asked;
     struct rapahub_message message = *shown;
+    enum hub_heartbeat_stage stage;
     int r;
 
     if (message.size > role->room)
@@ -68,7 +70,10 @@ static int hand_over(struct guest *guest, struct guest_role *role,
     message.data = role->copy;
     guest->containers.asked = container;
     container->held++;
+    hub_heartbeat_run(&guest->heartbeat, 0);
+    stage = hub_heartbeat_enter(&guest->heartbeat, HUB_HEARTBEAT_RUNS);
     r = guest->module.ops.message(container->self, role->name, &message);
+    (void)hub_heartbeat_enter(&guest->heartbeat, stage);
     container->held--;
     guest->containers.asked = outer;
     return r;

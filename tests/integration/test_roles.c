@@ -14,13 +14,19 @@ static const struct rapahub_role producer[] = {
 static const struct rapahub_role consumer[] = {
     {.name = "in", .region = "news", .kind = RAPAHUB_REGION_ROLE_CONSUMER}, {.name = NULL}};
 
-static void open_news(struct hosting *on, enum rapahub_region_kind kind)
+static void open_news_with(struct hosting *on, enum rapahub_region_kind kind,
+                           struct rapahub_host_options how)
 {
     const struct rapahub_host_region_options options = {.region = {.kind = kind, .cells = 64},
                                                         .route = kind == RAPAHUB_REGION_FANOUT};
 
-    open_host(on, (struct rapahub_host_options){0});
+    open_host(on, how);
     make_region(on, "news", options);
+}
+
+static void open_news(struct hosting *on, enum rapahub_region_kind kind)
+{
+    open_news_with(on, kind, (struct rapahub_host_options){0});
 }
 
 /* r[verify supervise.role.grant] r[verify supervise.role.holder] r[verify supervise.role.region] */
@@ -351,62 +357,33 @@ static void a_container_that_is_added_has_its_roles(void **state)
     close_host(&on);
 }
 
-static const struct rapahub_role deliverer[] = {
-    {.name = "in", .region = "news", .kind = RAPAHUB_REGION_ROLE_CONSUMER, .deliver = true},
-    {.name = NULL}};
-
-static void await_delivered(struct hosting *on, int64_t wanted)
-{
-    uint64_t end = now_ms() + 10000;
-
-    while (number_of(on, 2, "delivered() -> i64") < wanted && now_ms() < end)
-        assert_true(rapahub_host_dispatch(on->host, 1) >= 0);
-    assert_int_equal(number_of(on, 2, "delivered() -> i64"), wanted);
-}
-
-/* r[verify supervise.role.deliver] */
-static void messages_are_delivered_in_order(void **state)
-{
-    static const uint64_t values[] = {1, 2, 999999, 3, 1000000, 4};
-    struct rapahub_guest_id guest;
-    struct hosting on;
-    uint64_t wanted = 0, sum = 0;
-
-    (void)state;
-    open_news(&on, RAPAHUB_REGION_SPSC);
-    assert_done(start_with(&on, 1, "writer", producer, &guest));
-    assert_done(push_to(&on, 1, values[0]));
-    assert_done(start_with(&on, 2, "reader", deliverer, &guest));
-    await_delivered(&on, 1);
-    for (size_t i = 1; i < sizeof values / sizeof *values; i++)
-        assert_done(push_to(&on, 1, values[i]));
-    await_delivered(&on, 5); /* one is passed over, and one comes a third time */
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        if (values[i] != 999999)
-            wanted = wanted * 31 + values[i];
-    assert_done(ask_of(&on, 2, "sum() -> u64", NULL, &sum));
-    assert_int_equal(sum, wanted);
-    end_life_of(&on, 2);
-    for (uint64_t i = 0; i < 60; i++)
-        assert_done(push_to(&on, 1, i));
-    await_delivered(&on, 60);
-    close_host(&on);
-}
-
-/* r[verify supervise.role.deliver] */
-static void a_module_without_the_callback_cannot_deliver(void **state)
+/* A guest that is stopped drops the message of its role, which came too late, and not the region.
+ * r[verify supervise.role.holder] */
+static void a_role_that_came_too_late_is_free_again(void **state)
 {
     const struct rapahub_container_options container = {
-        .id = here, .pool_name = "test", .roles = deliverer};
-    const struct rapahub_guest_options options = {
-        .chimod = CALC, .trust = RAPAHUB_TRUST_TRUSTED, .container = &container};
+        .id = container_of(5), .pool_name = "test", .roles = consumer};
     struct rapahub_guest_id guest;
     struct hosting on;
+    uint64_t end;
+    int32_t pid = 0;
+    int r;
 
     (void)state;
-    open_news(&on, RAPAHUB_REGION_SPSC);
-    assert_refused(rapahub_host_spawn(on.host, &options, &guest), RAPAHUB_EAPPLICATION,
-                   "no callback 'message'");
+    open_news_with(&on, RAPAHUB_REGION_SPSC,
+                   (struct rapahub_host_options){.call_timeout_ns = UINT64_C(200000000),
+                                                 .heartbeat_ns = UINT64_MAX});
+    assert_done(start_with(&on, 1, "writer", producer, &guest));
+    assert_done(ask_of(&on, 1, "pid() -> i32", NULL, &pid));
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    assert_int_equal(rapahub_host_add_container(on.host, guest, &container), RAPAHUB_ETIMEDOUT);
+    assert_int_equal(kill(pid, SIGCONT), 0);
+    end = now_ms() + 10000;
+    while ((r = rapahub_host_add_container(on.host, guest, &container)) < 0 && now_ms() < end)
+        assert_true(rapahub_host_dispatch(on.host, 1) >= 0);
+    assert_done(r);
+    assert_done(push_to(&on, 1, 1));
+    assert_int_equal(number_of(&on, 5, "pop() -> i64"), 1);
     close_host(&on);
 }
 
@@ -441,8 +418,7 @@ int main(void)
         cmocka_unit_test(a_life_whose_link_fails_leaves_what_stood),
         cmocka_unit_test(a_container_that_is_added_has_its_roles),
         cmocka_unit_test(a_guest_with_roles_is_not_upgraded),
-        cmocka_unit_test(messages_are_delivered_in_order),
-        cmocka_unit_test(a_module_without_the_callback_cannot_deliver),
+        cmocka_unit_test(a_role_that_came_too_late_is_free_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

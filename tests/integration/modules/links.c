@@ -7,6 +7,8 @@
 
 #include <rapahub/chimod.h>
 
+#include "tests/support/pause.h"
+
 struct links {
     int at_init; /* what a pop of `in` returned while the container began */
     uint64_t delivered, sum, again;
@@ -97,7 +99,8 @@ static int crash(void *self)
     return raise(SIGKILL);
 }
 
-/* Values from 1,000,000 on are put off twice; 999,999 is refused. */
+/* Values from 1,000,000 on are put off twice; 999,999 is refused; one from 5,000,000 on takes so
+ * many milliseconds as it is larger than that. */
 static int message(void *self, const char *role, const struct rapahub_message *message)
 {
     struct links *links = self;
@@ -108,7 +111,9 @@ static int message(void *self, const char *role, const struct rapahub_message *m
     memcpy(&value, message->data, sizeof value);
     if (value == 999999)
         return RAPAHUB_ESTATE;
-    if (value >= 1000000 && links->again < 2) {
+    if (value >= 5000000) {
+        pause_ms((int)(value - 5000000));
+    } else if (value >= 1000000 && links->again < 2) {
         links->again++;
         return RAPAHUB_EAGAIN;
     }
