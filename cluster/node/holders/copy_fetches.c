@@ -405,7 +405,7 @@ int cluster_copy_fetches_piece(struct cluster_copy_fetches *fetches, uint32_t fr
         blame(fetch, from,
               piece->status == RAPAHUB_EAGAIN ? CLUSTER_COPY_FAULTS_BUSY
                                               : CLUSTER_COPY_FAULTS_REFUSED,
-              piece->status, "the node gives no piece of it");
+              RAPAHUB_ENOCOPY, "the node gives no piece of it");
         return 0;
     }
     if (piece->piece.size != size_of_next(fetch)) {
