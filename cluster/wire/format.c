@@ -45,10 +45,13 @@ int cluster_format_put(struct hub_writer *writer, const struct cluster_format *f
                        const void *value)
 {
     const struct cluster_format_list *list = format->lists;
-    const char *why = format->check ? format->check(value) : NULL;
+    const char *why = NULL;
 
+    /* Lists first: the check of the whole may walk them. */
     for (; !why && list->type; list++)
         why = why_not_list(list, list_in(value, list));
+    if (!why && format->check)
+        why = format->check(value);
     if (why)
         return refuse(format, RAPAHUB_EINVAL, why);
     hub_writer_byte(writer, CLUSTER_FORMAT_FIRST);
