@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options of a SEQUENCER that are refused, and its body with any of its words changed: its verdict
- * is that it is damaged, or its parts still lie inside, apart. */
+ * is that it is damaged, or its parts still lie inside, apart. Linked with --wrap of
+ * hub_bus_wait_until. */
 #include <pthread.h>
-#include <sys/time.h>
 
+#include "hub/bus/bus_wait.h"
 #include "hub/bus/region_check.h"
 #include "hub/bus/sequencer_diagnosis.h"
 #include "tests/unit/bus/sequencer_stage.h"
@@ -338,42 +339,39 @@ static void a_gate_that_moves_during_an_inspection_leads_nowhere(void **state)
     assert_int_equal(rapahub_region_close(meddler.region), 0);
 }
 
-#define EVICTS_EVERY 10 /* microseconds: less than a stage looks before it sleeps */
-#define EVICTS_FOR   (5 * HUB_SECOND)
+#define EVICTS_FOR (5 * HUB_SECOND)
 
 static struct hub_region_stage_gate *evicted;
 static uint64_t evicts_until;
 
-static void count_eviction(int number)
-{
-    static const struct itimerval never;
+int __real_hub_bus_wait_until(const struct hub_bus_wait *wait, uint64_t deadline_ns);
+int __wrap_hub_bus_wait_until(const struct hub_bus_wait *wait, uint64_t deadline_ns);
 
-    (void)number;
-    (void)hub_add(&evicted->evictions, 1);
-    if (hub_clock_left(evicts_until) == 0)
-        (void)setitimer(ITIMER_REAL, &never, NULL);
+/* Whoever waits finds an eviction more. */
+int __wrap_hub_bus_wait_until(const struct hub_bus_wait *wait, uint64_t deadline_ns)
+{
+    if (evicted && hub_clock_left(evicts_until) > 0)
+        (void)hub_add(&evicted->evictions, 1);
+    return __real_hub_bus_wait_until(wait, deadline_ns);
 }
 
 /* Each eviction ends the sleep of those that follow, also where it left out nothing.
  * r[verify region.bound] */
 static void evictions_without_end_do_not_hold_a_stage(void **state)
 {
-    static const struct itimerval often = {{0, EVICTS_EVERY}, {0, EVICTS_EVERY}}, never;
     struct rapahub_region *forged = sequencer_create(NULL, &plan);
     struct rapahub_stage *stage = sequencer_stage(forged, 1);
     uint64_t position;
     uint32_t count;
 
     (void)state;
-    evicted = &forged->sequencer.gates[0];
     evicts_until = hub_clock_after(EVICTS_FOR);
-    assert_ptr_not_equal(signal(SIGALRM, count_eviction), SIG_ERR);
-    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    evicted = &forged->sequencer.gates[0];
     assert_int_equal(rapahub_stage_next(stage, HUB_MILLISECOND, &position, &count),
                      RAPAHUB_ETIMEDOUT);
-    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
-    assert_ptr_equal(signal(SIGALRM, SIG_IGN), count_eviction); /* one may come late */
     assert_true(hub_clock_left(evicts_until) > 0);
+    assert_true(hub_observe(&evicted->evictions) > 0);
+    evicted = NULL;
     rapahub_stage_close(stage);
     assert_int_equal(rapahub_region_close(forged), 0);
 }

@@ -30,7 +30,7 @@
 
 /* ---- the clock ---- */
 
-RENEWAL uint64_t ahead_ns; /* of the true time */
+RENEWAL _Atomic uint64_t ahead_ns; /* of the true time; threads of the node read it */
 
 uint64_t __real_hub_clock_now(void);
 uint64_t __wrap_hub_clock_now(void);
