@@ -7,8 +7,8 @@
 
 #define CONTAINERS 4
 
-static const char pools[] = "pools:\n  - pool_name: tally\n    module: " TEST_PREFIX
-                            "/bin/counter.so\n    containers: 4\n    durability: acked\n"
+static const char pools[] = "pools:\n  - pool_name: tally\n    module: %s\n"
+                            "    containers: 4\n    durability: acked\n"
                             "    copies: 2\n    placement: {nodes: [1, 2]}\n";
 
 static const char *const look[] = {"describe", "pool", "tally", "--json", NULL};
@@ -33,17 +33,24 @@ static void await_times(const struct node_process *node, const char *text, unsig
     fail_msg("'%s' is there %u times, and was to be %u times", text, found, times);
 }
 
-static void begin_pool(const struct joined *joined)
+static void begin_pool_of(const struct joined *joined, const char *module)
 {
     const struct node_process *first = &joined->stage->first;
-    const char *const push[] = {"module", "push", TEST_PREFIX "/bin/counter.so", NULL};
+    const char *const push[] = {"module", "push", module, NULL};
     struct process_result result;
+    char text[512];
 
     assert_int_equal(node_process_rapahub(first, push, &result), 0);
     process_result_fini(&result);
-    node_process_apply(first, pools);
+    snprintf(text, sizeof text, pools, module);
+    node_process_apply(first, text);
     await_times(first, "\"holders\":\"1,2\"", CONTAINERS);
     AWAIT(&joined->second, "\"name\":\"tally\"", "describe", "pool", "tally", "--json");
+}
+
+static void begin_pool(const struct joined *joined)
+{
+    begin_pool_of(joined, TEST_PREFIX "/bin/counter.so");
 }
 
 static void add_to_each(const struct node_process *node, long total)
@@ -92,6 +99,17 @@ static void both_nodes_have_each_copy(void **state)
     snprintf(first, sizeof first, "%s/data", joined->stage->first.folder);
     assert_int_equal(count_copies(first, false), CONTAINERS);
     assert_int_equal(count_copies(joined->data, false), CONTAINERS);
+}
+
+/* The copy for the other holder is still taken when the pool is ready for calls. r[verify
+ * cluster.restart.serves] */
+static void a_state_that_is_saved_slowly_holds_no_call(void **state)
+{
+    struct joined *joined = *state;
+
+    begin_pool_of(joined, TEST_PREFIX "/tests/modules/slow_save.so");
+    add_to_each(&joined->stage->first, 1);
+    add_to_each(&joined->second, 2);
 }
 
 /* A disk that has lost its copies gets them from the other holder: nothing that was answered is
@@ -175,10 +193,10 @@ static void a_holder_that_has_left_is_waited_for_no_more(void **state)
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, joined_begin, joined_end)
-    const struct CMUnitTest tests[] = {TEST(both_nodes_have_each_copy),
-                                       TEST(a_copy_that_is_lost_is_fetched),
-                                       TEST(a_holder_that_has_left_is_waited_for_no_more),
-                                       TEST(a_holder_that_dies_and_comes_back_keeps_calls_waiting)};
+    const struct CMUnitTest tests[] = {
+        TEST(both_nodes_have_each_copy), TEST(a_state_that_is_saved_slowly_holds_no_call),
+        TEST(a_copy_that_is_lost_is_fetched), TEST(a_holder_that_has_left_is_waited_for_no_more),
+        TEST(a_holder_that_dies_and_comes_back_keeps_calls_waiting)};
 
     if (!process_possible())
         return PROCESS_SKIPPED;
