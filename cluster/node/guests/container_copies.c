@@ -205,17 +205,18 @@ static int write_copy(struct copying *copying, const struct cluster_container_ro
     return status;
 }
 
-/* The state is taken: calls go on, also where their release came meanwhile, and it goes to the
- * disk. A container that is being removed has no copies any more. */
+/* The state is taken: calls go on, also where their release came meanwhile, if need be to the next
+ * life; and it goes to the disk. A container that is being removed has no copies any more. */
 static void finish(struct copying *copying)
 {
     struct cluster_container_row *row = any_row(copying);
 
-    if (row && row->copying == copying)
+    if (row && row->copying == copying) {
         row->copying = NULL;
+        if (row->state == STEP(UP))
+            cluster_container_rows_hold(row, row->held);
+    }
     row = row_of(copying);
-    if (row && row->state == STEP(UP))
-        cluster_container_rows_hold(row, row->held);
     if (copying->status == 0 && (!row || row->removal != 0))
         note(copying, RAPAHUB_ECANCELED, "the container is removed");
     if (copying->status == 0)
