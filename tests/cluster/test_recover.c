@@ -209,14 +209,32 @@ static void containers_of_a_lost_host_begin_elsewhere_when_a_person_says_so(void
     delete ("free");
 }
 
-/* r[verify cluster.death.sent] r[verify cluster.death.certificate] r[verify cluster.session.back]
- */
-static void containers_of_a_dead_daemon_begin_elsewhere_at_once(void **state)
+#define GRACE (2 * HUB_SECOND) /* so long a pool waits for the next life of a daemon */
+
+/* False: the next life was there before the death was known, so that nothing had to move. */
+static bool await_moved(const char *pool, uint32_t boot)
 {
+    uint64_t until_ns = hub_clock_after(60 * HUB_SECOND);
+    bool is_back = false;
+
+    while (count_owned(pool, "\"owner\":3") > 0 && hub_clock_left(until_ns) > 0) {
+        if (!is_back && joined_boot_of(node(3)) > boot) {
+            is_back = true;
+            until_ns = hub_clock_after(5 * HUB_SECOND);
+        }
+        pause_ms(50);
+    }
+    return count_owned(pool, "\"owner\":3") == 0;
+}
+
+/* Returns whether its containers moved. */
+static bool kill_daemon_of_third(void)
+{
+    uint32_t boot = joined_boot_of(node(3));
     uint64_t begun_ns, before_ns, span_ns;
     unsigned of_third;
+    bool moved, in_time;
 
-    (void)state;
     /* A call may be sent before its node sees that the link is gone. */
     apply("moves", "    durability: none\n    on_daemon_death: recover\n    repeat: all\n");
     apply("stays", "    durability: none\n");
@@ -230,15 +248,30 @@ static void containers_of_a_dead_daemon_begin_elsewhere_at_once(void **state)
     span_ns = hub_clock_now() - begun_ns;
     print_message("daemon killed: all of %u answer after %.2f s\n", of_third,
                   (double)span_ns / 1e9);
-    assert_int_equal(await_none_of_third("moves"), CONTAINERS);
+    moved = await_moved("moves", boot);
     join_await(node(3));
     await_row(3, "\"state\":\"ACTIVE\"");
+    in_time = hub_clock_now() - begun_ns < GRACE;
     assert_int_equal(add_to_all("stays"), CONTAINERS);
-    assert_true(count_owned("stays", "\"owner\":3") > 0); /* its next life came in time */
+    assert_true(!in_time || count_owned("stays", "\"owner\":3") > 0);
     assert_int_equal(add_to_all("moves"), 3 * CONTAINERS - of_third);
     delete ("moves");
     delete ("stays");
-    assert_true(span_ns < 2 * HUB_SECOND + 10 * before_ns);
+    assert_true(!moved || span_ns < 2 * HUB_SECOND + 10 * before_ns);
+    return moved;
+}
+
+/* The warden does not hold the next life for long, so on a slow machine that may be faster.
+ * r[verify cluster.death.sent] r[verify cluster.death.certificate] r[verify cluster.session.back]
+ */
+static void containers_of_a_dead_daemon_begin_elsewhere_at_once(void **state)
+{
+    bool moved = false;
+
+    (void)state;
+    for (int i = 0; i < 3 && !moved; i++)
+        moved = kill_daemon_of_third();
+    assert_true(moved);
 }
 
 static void await_owned(const char *pool, const char *by, unsigned count)
@@ -308,8 +341,6 @@ static void what_only_its_disk_has_waits_for_the_node(void **state)
 
 /* ---- calls that are open ---- */
 
-#define NOTES "/tmp/rapahub-recover-note" /* the method makes it, and waits to be killed */
-
 /* Returns a container of node 3. */
 static unsigned find_of_third(const char *pool)
 {
@@ -331,26 +362,28 @@ static unsigned find_of_third(const char *pool)
 /* Kills the daemon of node 3 while a call runs there. Returns the exit status of its caller. */
 static int kill_within_call(const char *pool)
 {
-    char target[64];
+    char target[64], notes[NODE_PROCESS_PATH + 16], ran[NODE_PROCESS_PATH + 24];
     const char *const argv[] = {
-        PROCESS_RAPAHUB, "call",   target,           "5", NOTES, "--timeout",
+        PROCESS_RAPAHUB, "call",   target,           "5", notes, "--timeout",
         "30s",           "--node", node(2)->address, NULL};
     const struct process_options options = {.argv = argv, .within_ns = 90 * HUB_SECOND};
     struct process_result result;
     struct process caller;
     int status;
 
-    (void)unlink(NOTES);
+    /* The method makes it, and waits to be killed. */
+    snprintf(notes, sizeof notes, "%s/note", node(1)->folder);
+    snprintf(ran, sizeof ran, "%s.ran", notes);
     snprintf(target, sizeof target, "%s#%u.note", pool, find_of_third(pool));
     assert_int_equal(process_start(&options, &caller), 0);
-    for (unsigned i = 0; i < 6000 && access(NOTES, F_OK) != 0; i++)
+    for (unsigned i = 0; i < 6000 && access(notes, F_OK) != 0; i++)
         pause_ms(5);
     joined_kill(node(3));
     assert_int_equal(process_finish(&caller, &result), 0);
     status = result.status;
     process_result_fini(&result);
-    assert_int_equal(unlink(NOTES), 0);
-    (void)unlink(NOTES ".ran");
+    assert_int_equal(unlink(notes), 0);
+    (void)unlink(ran);
     join_await(node(3));
     return status;
 }

@@ -31,7 +31,7 @@ static void await_another(const struct node_process *node, const char *before)
 {
     char now[64] = "";
 
-    for (unsigned i = 0; i < 600 && (now[0] == '\0' || strcmp(now, before) == 0); i++) {
+    for (unsigned i = 0; i < 2000 && (now[0] == '\0' || strcmp(now, before) == 0); i++) {
         read_serial(node, now);
         pause_ms(50);
     }

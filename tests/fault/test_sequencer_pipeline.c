@@ -20,7 +20,7 @@
 #include "tests/support/testing.h"
 
 #define BLOCK   4096
-#define BLOCKS  3000
+#define BLOCKS  4500
 #define KILLS   5
 #define WAIT    (60 * HUB_SECOND)
 #define SLOWLY  (100 * HUB_MICROSECOND) /* of a block, so that kills find all at work */

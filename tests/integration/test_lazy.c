@@ -153,7 +153,7 @@ static void one_that_has_one_life_refuses_promptly_behind_it(void **state)
     die(&lazy);
     begun = now_ms();
     assert_refused(ask_pid(&lazy, here), RAPAHUB_ENORESTART, "not restarted");
-    assert_true(now_ms() - begun < 1000);
+    assert_true(now_ms() - begun < 5000);
     close_host(&lazy.on);
 }
 

@@ -371,7 +371,7 @@ static void a_role_that_came_too_late_is_free_again(void **state)
 
     (void)state;
     open_news_with(&on, RAPAHUB_REGION_SPSC,
-                   (struct rapahub_host_options){.call_timeout_ns = UINT64_C(200000000),
+                   (struct rapahub_host_options){.call_timeout_ns = UINT64_C(1000000000),
                                                  .heartbeat_ns = UINT64_MAX});
     assert_done(start_with(&on, 1, "writer", producer, &guest));
     assert_done(ask_of(&on, 1, "pid() -> i32", NULL, &pid));

@@ -147,6 +147,8 @@ static void *push_in_thread(void *user)
     return NULL;
 }
 
+#define LOOKS_MS 300 /* a thread has begun, and looked, also under an emulator */
+
 /* r[verify region.peer.dead] */
 static void who_waits_for_a_router_that_dies_is_told(void **state)
 {
@@ -163,10 +165,10 @@ static void who_waits_for_a_router_that_dies_is_told(void **state)
         stage.router = NULL;
         pid = stage_process(rapahub_region_fd(stage.region), route_in_process);
         assert_int_equal(pthread_create(&threads[0], NULL, pop_in_thread, &pop), 0);
-        pause_ms(30);
+        pause_ms(LOOKS_MS);
         if (profile == RAPAHUB_REGION_V1) { /* with leases the first to see it takes it back */
             assert_int_equal(pthread_create(&threads[1], NULL, push_in_thread, &push), 0);
-            pause_ms(30);
+            pause_ms(LOOKS_MS);
         }
         stage_kill(pid);
         pthread_join(threads[0], NULL);

@@ -102,15 +102,18 @@ static void *run_stage(void *user)
     return NULL;
 }
 
-/* Comes and goes: it gets positions in order, and holds nobody for long. */
+/* Comes and goes: it gets positions in order, and holds nobody for long. Where all were claimed
+ * while it was away there are no more for it. */
 static void *visit(void *user)
 {
     struct part *part = user;
+    const struct hub_sequencer_view *view = &part->region->sequencer;
     uint64_t first, last = 0;
     struct rapahub_stage *stage;
     uint32_t count;
 
-    while (last + RING < positions && sequencer_open(part->region, part->index, &stage) == 0) {
+    while (hub_sequencer_view_claims(view) + RING < positions &&
+           sequencer_open(part->region, part->index, &stage) == 0) {
         for (int i = 0; i < 20 && rapahub_stage_next(stage, HUB_MILLISECOND, &first, &count) == 0;
              i++) {
             part->wrong += first < last;

@@ -26,7 +26,7 @@ static void a_call_ends_at_its_time(void **state)
 static void a_call_waits_for_its_node_no_longer_than_it_may(void **state)
 {
     struct stage *stage = *state;
-    struct rapahub_client *client = open_client(stage, 200 * HUB_MILLISECOND);
+    struct rapahub_client *client = open_client(stage, 2 * HUB_SECOND);
     struct ending sent = {.size = 0}, later = {.size = 0}, timed = {.size = 0};
     uint64_t then;
 
@@ -34,14 +34,14 @@ static void a_call_waits_for_its_node_no_longer_than_it_may(void **state)
     wait_begun(stage, 1);
     stop_node(stage);
     then = hub_clock_now();
-    pause_ms(100);
+    pause_ms(1000);
     assert_int_equal(begin(client, "echo(bytes) -> bytes", 0, &later, NULL), 0);
     assert_int_equal(begin(client, "echo(bytes) -> bytes", 30 * HUB_MILLISECOND, &timed, NULL), 0);
     assert_true(ends(&timed, SOON_MS));
     assert_int_equal(timed.status, RAPAHUB_ETIMEDOUT);
     assert_true(ends(&sent, SOON_MS));
     assert_int_equal(sent.status, RAPAHUB_ENETTIMEOUT);
-    assert_true(hub_clock_now() - then < 290 * HUB_MILLISECOND);
+    assert_true(hub_clock_now() - then < 2900 * HUB_MILLISECOND);
     assert_int_equal(hub_observe(&later.times), 0);
     assert_true(ends(&later, SOON_MS));
     assert_int_equal(later.status, RAPAHUB_ENETTIMEOUT);
