@@ -218,7 +218,8 @@ int cluster_core_step(struct cluster_core *core, const struct cluster_event *eve
     cluster_unheard_tick(parts->dedup, parts->now_ns);
     cluster_payload_say_dropped(parts->payload);
     ask(core);
-    cluster_effects_take(parts->effects, parts->now_ns, out);
+    if (cluster_effects_take(parts->effects, parts->now_ns, out))
+        core->told_ns = CLUSTER_TIMERS_NEVER; /* "now" has taken the place of what was told */
     return status;
 }
 

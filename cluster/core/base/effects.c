@@ -82,7 +82,7 @@ void cluster_effects_add(struct cluster_effects_queue *queue, const struct clust
 }
 
 /* r[impl cluster.core.room] */
-void cluster_effects_take(struct cluster_effects_queue *queue, uint64_t now_ns,
+bool cluster_effects_take(struct cluster_effects_queue *queue, uint64_t now_ns,
                           struct cluster_effects *out)
 {
     bool more;
@@ -98,4 +98,5 @@ void cluster_effects_take(struct cluster_effects_queue *queue, uint64_t now_ns,
     if (more)
         out->effects[out->count++] =
             (struct cluster_effect){.kind = CLUSTER_EFFECT_TIMER, .at_ns = now_ns};
+    return more;
 }

@@ -102,9 +102,10 @@ void cluster_effects_unreserve(struct cluster_effects_queue *queue, uint32_t pla
 /* Adds a copy of the effect; there is space, and its body and its text are not too large. */
 void cluster_effects_add(struct cluster_effects_queue *queue, const struct cluster_effect *effect);
 
-/* Takes the next ones. Their bodies are good until this is called again. Where more are left the
- * last one of `out` is a timer for `now_ns`. */
-void cluster_effects_take(struct cluster_effects_queue *queue, uint64_t now_ns,
+/* Takes the next ones. Their bodies are good until this is called again. Where more are left it
+ * returns true, and the last one of `out` is a timer for `now_ns`: a later moment that was asked
+ * for is to be asked for again. */
+bool cluster_effects_take(struct cluster_effects_queue *queue, uint64_t now_ns,
                           struct cluster_effects *out);
 
 #endif

@@ -395,6 +395,41 @@ static void a_link_may_be_up_before_the_node_starts(void **state)
     cluster_core_release(&core);
 }
 
+static uint64_t timer_of(uint64_t timer_ns)
+{
+    for (uint32_t i = 0; i < effects.count; i++)
+        if (effects.effects[i].kind == CLUSTER_EFFECT_TIMER)
+            timer_ns = effects.effects[i].at_ns;
+    return timer_ns;
+}
+
+/* The moment that was asked for before them is not forgotten. r[verify cluster.core.room] */
+static void effects_beyond_a_step_leave_the_timer_as_it_was(void **state)
+{
+    struct cluster_core *core = open_core();
+    struct cluster_dispatch *parts = (struct cluster_dispatch *)(uintptr_t)cluster_core_parts(core);
+    uint64_t timer_ns;
+    unsigned steps = 0;
+
+    (void)state;
+    assert_int_equal(call(core, 1, CLUSTER_MODE_DIRECT, ONCE), 0); /* nothing serves yet */
+    timer_ns = timer_of(UINT64_MAX);
+    assert_true(timer_ns > 1 && timer_ns <= SECOND);
+    for (uint32_t i = 0; cluster_effects_space(parts->effects) > 0; i++)
+        cluster_effects_add(parts->effects,
+                            &(struct cluster_effect){.kind = CLUSTER_EFFECT_DROP, .payload = i});
+    assert_int_equal(tell(core, (struct cluster_event){.kind = CLUSTER_EVENT_TICK, .now_ns = 1}),
+                     0);
+    for (timer_ns = timer_of(timer_ns); timer_ns <= 1; steps++) {
+        assert_true(steps < 5);
+        assert_int_equal(
+            tell(core, (struct cluster_event){.kind = CLUSTER_EVENT_TICK, .now_ns = 1}), 0);
+        timer_ns = timer_of(UINT64_MAX);
+    }
+    assert_true(steps > 1 && timer_ns <= SECOND);
+    cluster_core_release(&core);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,6 +442,7 @@ int main(void)
         cmocka_unit_test(an_answer_without_a_place_is_dropped_outside),
         cmocka_unit_test(calls_that_cannot_be_are_refused),
         cmocka_unit_test(a_link_may_be_up_before_the_node_starts),
+        cmocka_unit_test(effects_beyond_a_step_leave_the_timer_as_it_was),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
