@@ -79,13 +79,23 @@ static uint64_t end_to_keep(const struct cluster_dispatch *core,
     return local->restored ? cluster_dedup_last_end(core->dedup) : 0;
 }
 
+/* It has a copy of this life, and not of one before. */
+static bool has_joined(const struct cluster_dispatch *core, const struct cluster_holders_row *row)
+{
+    const struct cluster_local_container *local =
+        cluster_local_containers_find(core->locals, row->pool, row->container);
+
+    return row->held == row->joining && local &&
+           row->held_epoch == cluster_ids_epoch(local->token);
+}
+
 /* A node that joins the holders gets a whole state, also where no call runs.
  * r[impl cluster.hold.join] */
 static void serve_joining(struct cluster_dispatch *core, uint64_t pool, uint32_t container)
 {
     const struct cluster_holders_row *row = cluster_holders_find(core->holders, pool, container);
 
-    if (row && row->joining != 0 && row->held != row->joining)
+    if (row && row->joining != 0 && !has_joined(core, row))
         cluster_copy_owner_want_whole(core->copies, pool, container, core->now_ns);
 }
 

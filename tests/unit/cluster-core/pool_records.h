@@ -22,6 +22,7 @@ struct pool_records_pool {
     const uint16_t *slots; /* NULL: as at creation */
     uint32_t slots_count;
     bool repeat_all;
+    uint8_t durability;
 };
 
 struct pool_records {
@@ -37,12 +38,16 @@ static inline struct rapahub_string pool_records_text(const char *text)
 static inline struct rapahub_bytes pool_records_spec(const struct pool_records_pool *pool,
                                                      struct pool_records *to)
 {
+    bool copied = pool->durability >= CLUSTER_DURABILITY_CHECKPOINT;
     struct cluster_pool_spec spec = {.name = pool_records_text(pool->name),
                                      .module = pool_records_text("counter"),
                                      .version = pool_records_text("1.0"),
                                      .digest = {POOL_RECORDS_DIGEST, 32},
                                      .containers = pool->containers,
                                      .repeat_all = pool->repeat_all,
+                                     .durability = pool->durability,
+                                     .copies = copied ? 2 : 0,
+                                     .min_copies = copied,
                                      .methods = {.of = pool->said, .count = pool->said_count}};
     struct hub_writer writer;
 

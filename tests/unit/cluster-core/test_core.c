@@ -43,7 +43,7 @@ static int tell(struct cluster_core *core, struct cluster_event event)
     return status;
 }
 
-static struct cluster_core *open_core(void)
+static struct cluster_core *open_core_of(uint8_t durability)
 {
     const struct cluster_pool_method said = {.id = REPEATS, .repeat = true};
     const struct pool_records_pool kv = {.name = "kv",
@@ -51,7 +51,8 @@ static struct cluster_core *open_core(void)
                                          .methods = methods,
                                          .methods_count = 2,
                                          .said = &said,
-                                         .said_count = 1};
+                                         .said_count = 1,
+                                         .durability = durability};
     struct cluster_core *core;
 
     assert_int_equal(cluster_core_create(&small, 1, 5, &core), 0);
@@ -63,7 +64,14 @@ static struct cluster_core *open_core(void)
     return core;
 }
 
+static struct cluster_core *open_core(void)
+{
+    return open_core_of(CLUSTER_DURABILITY_NONE);
+}
+
 enum change { BEGINS, SERVES, DOWN };
+
+static uint64_t epoch = 1; /* of what begins */
 
 /* What operations do with a container, without them. */
 static void change(struct cluster_core *core, uint32_t container, enum change to, uint32_t life)
@@ -74,7 +82,7 @@ static void change(struct cluster_core *core, uint32_t container, enum change to
 
     if (to == BEGINS) {
         assert_int_equal(cluster_local_containers_begin(parts->locals, POOL, container,
-                                                        cluster_ids_token(0, 1, life), lineage),
+                                                        cluster_ids_token(0, epoch, life), lineage),
                          0);
         assert_int_equal(cluster_dispatch_hooks.begun(parts, POOL, container, lineage, 0), 0);
     } else if (to == SERVES) {
@@ -395,6 +403,49 @@ static void a_link_may_be_up_before_the_node_starts(void **state)
     cluster_core_release(&core);
 }
 
+/* Ends the copy of container 0 that is asked for; node 2 has it too. */
+static void copy_to_joining(struct cluster_core *core)
+{
+    const struct cluster_effect *copy = effect_of(CLUSTER_EFFECT_COPY, 1);
+    struct cluster_event event = {.kind = CLUSTER_EVENT_SAVED, .id = copy->id, .now_ns = 2};
+
+    assert_int_equal(copy->how, CLUSTER_COPY_WHOLE);
+    event.pool = POOL;
+    event.token = copy->token;
+    event.number = copy->number;
+    assert_int_equal(tell(core, event), 0);
+    event.kind = CLUSTER_EVENT_COPIED;
+    event.node = 2;
+    assert_int_equal(tell(core, event), 0);
+}
+
+/* A copy of the epoch before is of no use to it. r[verify cluster.hold.join] */
+static void a_new_epoch_is_copied_anew_to_a_node_that_joins(void **state)
+{
+    const struct cluster_record_holders holders = {.nodes = {.encoded = {"\1", 1}, .count = 1},
+                                                   .joining = 2};
+    struct cluster_core *core = open_core_of(CLUSTER_DURABILITY_ACKED);
+
+    (void)state;
+    serve(core, 0, 1);
+    assert_int_equal(tell(core, (struct cluster_event){.kind = CLUSTER_EVENT_HOLDERS,
+                                                       .pool = POOL,
+                                                       .revision = 5,
+                                                       .holders = &holders}),
+                     0);
+    copy_to_joining(core);
+    (void)effect_of(CLUSTER_EFFECT_COPY, 0);
+    change(core, 0, DOWN, 1);
+    serve(core, 0, 2); /* in the same epoch it has one */
+    (void)effect_of(CLUSTER_EFFECT_COPY, 0);
+    change(core, 0, DOWN, 2);
+    epoch = 2;
+    change(core, 0, BEGINS, 0);
+    epoch = 1;
+    copy_to_joining(core);
+    cluster_core_release(&core);
+}
+
 static uint64_t timer_of(uint64_t timer_ns)
 {
     for (uint32_t i = 0; i < effects.count; i++)
@@ -442,6 +493,7 @@ int main(void)
         cmocka_unit_test(an_answer_without_a_place_is_dropped_outside),
         cmocka_unit_test(calls_that_cannot_be_are_refused),
         cmocka_unit_test(a_link_may_be_up_before_the_node_starts),
+        cmocka_unit_test(a_new_epoch_is_copied_anew_to_a_node_that_joins),
         cmocka_unit_test(effects_beyond_a_step_leave_the_timer_as_it_was),
     };
 
