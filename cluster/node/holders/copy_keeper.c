@@ -298,7 +298,7 @@ static void take_piece(struct cluster_copy_keeper *keeper, struct giver *giver,
     drop(keeper, giver);
 }
 
-/* A piece that follows none of this copy is left out: the copy begins anew. */
+/* A piece that follows none of this copy is left out: the copy begins anew, later. */
 static int put_piece(struct cluster_copy_keeper *keeper, struct giver *giver,
                      const struct cluster_body_copy_put *put)
 {
@@ -306,8 +306,10 @@ static int put_piece(struct cluster_copy_keeper *keeper, struct giver *giver,
         keeper, {put->pool, put->container}, giver->node, put->token, put->seq, 0};
     bool known = giver->head.pool != 0 && is_of(&giver->head, put);
 
-    if (!known && put->offset > 0)
+    if (!known && put->offset > 0) {
+        answer(keeper, &like, CLUSTER_COPY_TAKEN_LATER, "it has not the pieces before this one");
         return 0;
+    }
     if (!known && !begin(keeper, giver, put)) {
         answer(keeper, &like, CLUSTER_COPY_TAKEN_LATER, "the node has too many copies to take");
         return 0;

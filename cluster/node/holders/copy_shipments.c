@@ -52,6 +52,48 @@ static const struct cluster_holders_row *record_of(const struct cluster_copy_shi
     return cluster_holders_find(shipments->core->holders, pool, container);
 }
 
+/* ---- its turn ---- */
+
+static bool is_under_way(const struct cluster_shipment_target *target)
+{
+    return target->state == CLUSTER_SHIPMENT_SENDING || target->state == CLUSTER_SHIPMENT_SENT;
+}
+
+static void count_under_way(struct cluster_shipment *shipment, uint32_t node, uint32_t *open,
+                            uint32_t *large)
+{
+    const struct cluster_shipment_target *target = cluster_shipment_target(shipment, node);
+
+    if (!target || shipment->ended)
+        return;
+    *open += is_under_way(target);
+    *large += target->state == CLUSTER_SHIPMENT_SENDING;
+}
+
+/* Sends to a node what may be: one large copy at a time, and a number of small ones. All that are
+ * under way count, also those that wait longer.
+ * r[impl cluster.copy.ship] */
+static void pump(struct cluster_copy_shipments *shipments, uint32_t node, uint64_t now_ns)
+{
+    uint32_t open = 0, large = 0;
+
+    if (cluster_peer_links_session(shipments->links, node) == 0)
+        return;
+    HUB_LIST_EACH (&shipments->all, at)
+        count_under_way(SHIPMENT_OF(at), node, &open, &large);
+    HUB_LIST_EACH (&shipments->all, at) {
+        struct cluster_shipment *shipment = SHIPMENT_OF(at);
+        struct cluster_shipment_target *target = cluster_shipment_target(shipment, node);
+
+        if (!target || shipment->ended || target->state != CLUSTER_SHIPMENT_WAITING ||
+            now_ns < target->after_ns || open >= CLUSTER_COPY_SHIPMENTS_OPEN ||
+            (large > 0 && shipment->size > CLUSTER_COPY_BODY_PIECE))
+            continue;
+        cluster_shipment_send(shipment, target);
+        count_under_way(shipment, node, &open, &large);
+    }
+}
+
 /* ---- its end ---- */
 
 /* A node that joins has a whole state, with all that was answered, whether or not others keep it.
@@ -68,14 +110,18 @@ static uint32_t find_joined(const struct cluster_copy_shipments *shipments,
     return 0;
 }
 
-/* The owner of it may begin another one at once. */
+/* The owner of it may begin another one at once. Where it was under way its place is free. */
 static void tell(struct cluster_copy_shipments *shipments, struct cluster_shipment *shipment)
 {
     const struct cluster_holders_row *row =
         record_of(shipments, shipment->pool, shipment->container);
     struct cluster_copy_shipment_end end = {
         .status = shipment->status, .text = shipment->text, .whole = shipment->whole};
+    uint32_t nodes[CLUSTER_SHIPMENT_TARGETS_MAX], count = 0;
 
+    for (uint32_t i = 0; i < shipment->count; i++)
+        if (is_under_way(&shipment->targets[i]))
+            nodes[count++] = shipment->targets[i].node;
     if (row)
         end.joined = find_joined(shipments, shipment, row->joining);
     hub_list_remove(&shipment->link);
@@ -87,31 +133,8 @@ static void tell(struct cluster_copy_shipments *shipments, struct cluster_shipme
                     shipment->container, shipment->pool);
     shipment->on_done(shipment->user, &end);
     free(shipment);
-}
-
-/* Sends to a node what may be: one large copy at a time, and a number of small ones.
- * r[impl cluster.copy.ship] */
-static void pump(struct cluster_copy_shipments *shipments, uint32_t node, uint64_t now_ns)
-{
-    uint32_t open = 0;
-    bool large = false;
-
-    if (cluster_peer_links_session(shipments->links, node) == 0)
-        return;
-    HUB_LIST_EACH (&shipments->all, at) {
-        struct cluster_shipment *shipment = SHIPMENT_OF(at);
-        struct cluster_shipment_target *target = cluster_shipment_target(shipment, node);
-
-        if (!target || shipment->ended || target->state == CLUSTER_SHIPMENT_KEPT)
-            continue;
-        if (target->state == CLUSTER_SHIPMENT_WAITING && now_ns >= target->after_ns &&
-            open < CLUSTER_COPY_SHIPMENTS_OPEN &&
-            (!large || shipment->size <= CLUSTER_COPY_BODY_PIECE)) {
-            cluster_shipment_send(shipment, target);
-        }
-        open += target->state != CLUSTER_SHIPMENT_WAITING;
-        large = large || target->state == CLUSTER_SHIPMENT_SENDING;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        pump(shipments, nodes[i], hub_clock_now());
 }
 
 /* ---- begun ---- */
@@ -189,8 +212,7 @@ void cluster_copy_shipments_lost(struct cluster_copy_shipments *shipments, uint3
     HUB_LIST_EACH (&shipments->all, at) {
         struct cluster_shipment_target *target = cluster_shipment_target(SHIPMENT_OF(at), node);
 
-        if (target &&
-            (target->state == CLUSTER_SHIPMENT_SENDING || target->state == CLUSTER_SHIPMENT_SENT))
+        if (target && is_under_way(target))
             cluster_shipment_move(target, CLUSTER_SHIPMENT_WAITING, "the link is lost");
     }
 }
@@ -218,8 +240,7 @@ int cluster_copy_shipments_taken(struct cluster_copy_shipments *shipments, uint3
         shipment ? cluster_shipment_target(shipment, from) : NULL;
     int status = 0;
 
-    if (target &&
-        (target->state == CLUSTER_SHIPMENT_SENDING || target->state == CLUSTER_SHIPMENT_SENT))
+    if (target && is_under_way(target))
         status = cluster_shipment_taken(shipment, target, taken);
     if (status == 0)
         pump(shipments, from, hub_clock_now());

@@ -216,6 +216,30 @@ static void one_large_copy_goes_at_a_time(void **state)
     assert_int_equal(links_body(8, CLUSTER_FRAME_COPY_PUT, 2).copy_put.seq, 2);
 }
 
+/* One before it that was refused for now comes after it, and one that has ended leaves its place.
+ * r[verify cluster.copy.ship] */
+static void a_large_copy_waits_for_a_later_one_too(void **state)
+{
+    (void)state;
+    HOLDERS(0, OWN, 2, 3);
+    up(2);
+    assert_int_equal(ship(&one, 1, 0, LARGE), 1);
+    assert_int_equal(say(2, 1, CLUSTER_COPY_TAKEN_LATER, 0), 0);
+    up(3);
+    links_clear();
+    assert_int_equal(ship(&two, 2, 0, LARGE), 1);
+    assert_int_equal(links.count, CLUSTER_COPY_SHIPMENTS_AHEAD);
+    (void)pass(HUB_SECOND); /* the first one may be sent to node 2, but for the second */
+    assert_int_equal(links.count, CLUSTER_COPY_SHIPMENTS_AHEAD);
+    assert_int_equal(say(3, 1, CLUSTER_COPY_TAKEN_LATER, 0), 0);
+    assert_int_equal(say(3, 2, CLUSTER_COPY_TAKEN_REFUSED, 0), 0);
+    links_clear();
+    (void)pass(0);
+    assert_int_equal(two.count, 1);
+    assert_int_equal(links.count, CLUSTER_COPY_SHIPMENTS_AHEAD);
+    assert_int_equal(links_body(0, CLUSTER_FRAME_COPY_PUT, 2).copy_put.seq, 1);
+}
+
 /* r[verify cluster.copy.ship] */
 static void a_lost_link_is_waited_for(void **state)
 {
@@ -394,6 +418,7 @@ int main(void)
                                        TEST(this_node_joins_too),
                                        TEST(a_large_copy_goes_in_pieces),
                                        TEST(one_large_copy_goes_at_a_time),
+                                       TEST(a_large_copy_waits_for_a_later_one_too),
                                        TEST(a_lost_link_is_waited_for),
                                        TEST(a_holder_that_is_named_no_more_is_not_waited_for),
                                        TEST(what_a_holder_lacks_is_asked_for),
