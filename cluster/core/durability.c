@@ -85,8 +85,7 @@ static bool has_joined(const struct cluster_dispatch *core, const struct cluster
     const struct cluster_local_container *local =
         cluster_local_containers_find(core->locals, row->pool, row->container);
 
-    return row->held == row->joining && local &&
-           row->held_epoch == cluster_ids_epoch(local->token);
+    return row->held == row->joining && local && row->held_epoch == cluster_ids_epoch(local->token);
 }
 
 /* A node that joins the holders gets a whole state, also where no call runs.

@@ -62,7 +62,7 @@ struct cluster_disk_entries {
 };
 
 enum cluster_disk_job_kind {
-    CLUSTER_DISK_APPEND,
+    CLUSTER_DISK_APPEND, /* it and the next two are the log's */
     CLUSTER_DISK_SNAPSHOT,
     CLUSTER_DISK_SEEN,
     CLUSTER_DISK_GUEST_CAME,

@@ -36,7 +36,7 @@ struct cluster_store_thread {
     int fd;
     pthread_t thread;
 
-    uint64_t open, bytes; /* the owner's */
+    uint64_t open[2], bytes[2]; /* of others, of the log; the owner's */
     bool stopped;
 
     struct cluster_disk_worker worker; /* the thread's */
@@ -185,10 +185,15 @@ static void nudge(struct cluster_store_thread *thread)
     hub_futex_wake_one_private(&thread->orders);
 }
 
+static bool is_of_log(enum cluster_disk_job_kind kind)
+{
+    return kind <= CLUSTER_DISK_SEEN;
+}
+
 static void tell(struct cluster_store_thread *thread, struct cluster_disk_job *job)
 {
-    thread->open--;
-    thread->bytes -= job->bytes;
+    thread->open[is_of_log(job->kind)]--;
+    thread->bytes[is_of_log(job->kind)] -= job->bytes;
     cluster_disk_job_tell(job);
 }
 
@@ -245,29 +250,31 @@ int cluster_store_thread_step(struct cluster_store_thread *thread)
 void cluster_store_thread_stats(struct cluster_store_thread *thread,
                                 struct cluster_store_thread_stats *out)
 {
-    *out = (struct cluster_store_thread_stats){.open = thread->open,
-                                               .bytes = thread->bytes,
+    *out = (struct cluster_store_thread_stats){.open = thread->open[0] + thread->open[1],
+                                               .bytes = thread->bytes[0] + thread->bytes[1],
                                                .full = hub_observe(&thread->full) != 0,
                                                .synced = hub_observe64(&thread->synced)};
 }
 
 /* ---- requests ---- */
 
-/* Says whether a request with so many bytes may be open. A single one may have any number.
- * r[impl cluster.disk.bounds] */
-static int may_give(const struct cluster_store_thread *thread, uint64_t bytes)
+/* Says whether a request with so many bytes may be open. A single one may have any number. The
+ * log's are apart: one that is refused ends the node. r[impl cluster.disk.bounds] */
+static int may_give(const struct cluster_store_thread *thread, enum cluster_disk_job_kind kind,
+                    uint64_t bytes)
 {
+    uint64_t open = thread->open[is_of_log(kind)], before = thread->bytes[is_of_log(kind)];
+
     if (thread->stopped)
         return rapahub_fail(RAPAHUB_ESTATE, "", "the thread of the disk ends");
-    if (thread->open >= CLUSTER_STORE_THREAD_OPEN_MAX)
+    if (open >= CLUSTER_STORE_THREAD_OPEN_MAX)
         return rapahub_fail(RAPAHUB_EBUSY, "cluster.disk.bounds",
                             "%d requests to the disk are open, no more are taken",
                             CLUSTER_STORE_THREAD_OPEN_MAX);
-    if (thread->bytes > 0 && thread->bytes + bytes > CLUSTER_STORE_THREAD_BYTES_MAX)
+    if (before > 0 && bytes > 0 && before + bytes > CLUSTER_STORE_THREAD_BYTES_MAX)
         return rapahub_fail(RAPAHUB_EBUSY, "cluster.disk.bounds",
-                            "requests to the disk have %" PRIu64 " bytes, and %" PRIu64
-                            " more are not taken",
-                            thread->bytes, bytes);
+                            "requests to the disk have %" PRIu64 " bytes, no more are taken",
+                            before);
     return 0;
 }
 
@@ -277,8 +284,8 @@ static void give(struct cluster_store_thread *thread, struct cluster_disk_job *j
 {
     job->on_done = on_done;
     job->user = user;
-    thread->open++;
-    thread->bytes += job->bytes;
+    thread->open[is_of_log(job->kind)]++;
+    thread->bytes[is_of_log(job->kind)] += job->bytes;
     hub_mutex_lock(&thread->lock);
     hub_list_append(&thread->todo, &job->link);
     hub_mutex_unlock(&thread->lock);
@@ -293,7 +300,7 @@ static struct cluster_disk_job *make(const struct cluster_store_thread *thread,
 {
     struct cluster_disk_job *job;
 
-    *r = may_give(thread, room + bytes);
+    *r = may_give(thread, kind, room + bytes);
     job = *r == 0 ? cluster_disk_job_new(kind, room) : NULL;
     if (*r == 0)
         *r = job ? 0 : -ENOMEM;
@@ -339,7 +346,7 @@ int cluster_store_thread_snapshot(struct cluster_store_thread *thread,
 int cluster_store_thread_give(struct cluster_store_thread *thread, struct cluster_disk_job *job,
                               struct cluster_disk_request request)
 {
-    int r = may_give(thread, job->bytes);
+    int r = may_give(thread, job->kind, job->bytes);
 
     if (r == 0)
         give(thread, job, request.on_done, request.user);

@@ -23,9 +23,9 @@
 #include "cluster/store/digest.h"
 #include "cluster/store/wal.h"
 
-#define CLUSTER_STORE_THREAD_OPEN_MAX 4096 /* requests */
+#define CLUSTER_STORE_THREAD_OPEN_MAX 4096 /* requests of the log, and as many others */
 #define CLUSTER_STORE_THREAD_BYTES_MAX \
-    ((uint64_t)512 << 20) /* of them; a single one may be larger */
+    ((uint64_t)512 << 20) /* of each; a single one may be larger */
 
 struct cluster_store_thread;
 
