@@ -11,7 +11,7 @@
 #include "tests/unit/cluster-link/tls_stage.h"
 
 #define TOKEN "rh1.0123456789abcdef.0123456789abcdef0123456789abcdef"
-#define WAIT  (2 * HUB_SECOND)
+#define WAIT  (30 * HUB_SECOND)
 
 /* Ways in which the node answers. */
 enum way {
@@ -210,7 +210,8 @@ static int join(struct fake *fake, enum way way, struct cluster_node_joined *joi
                                                       .node = fake->address,
                                                       .token = TOKEN,
                                                       .ca_hash = fake->hash,
-                                                      .wait_ns = WAIT};
+                                                      .wait_ns =
+                                                          way == NOTHING ? 3 * HUB_SECOND : WAIT};
     int r;
 
     fake->way = way;
