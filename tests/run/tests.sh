@@ -22,6 +22,12 @@ list_without_threads() {
     say "$(wc -l <build/without_threads) unit programs can start no thread: ThreadSanitizer is spared them"
 }
 
+# These have each thread of a node at work, of one and of several; the others do the same things longer.
+clusters_under_tsan() {
+    [ -z "$long" ] || { echo . && return; }
+    echo '^cluster/(node|node_copies|two_nodes|holders|joined|recover|acked_kills|client_streams|shared_memory|etcd_node)$'
+}
+
 # What the release build's tests leave of the CPUs builds the others, in the order in which they are needed.
 tests_ahead() {
     local presets=(clang)
@@ -57,7 +63,8 @@ tests() {
     fi
     if built tsan; then
         run_tests tsan -j "$waiting" -L waits -L 'integration|cluster'
-        run_tests tsan -j "$jobs" -L 'unit|integration|cluster' -LE waits
+        run_tests tsan -j "$jobs" -L 'unit|integration' -LE waits
+        run_tests tsan -j "$jobs" -L cluster -LE waits -R "$(clusters_under_tsan)"
     fi
     [ -z "$long" ] || long_tests
     say "$((SECONDS - start)) s; programs of the cluster: $cluster s"
