@@ -349,6 +349,8 @@ static int start(struct running *running)
     if (r == 0)
         r = open_control(running);
     if (r == 0 && running->tree)
+        r = cli_run_tree_regions(running->cli, running->tree, running->host);
+    if (r == 0 && running->tree)
         r = cli_run_tree_start(running->tree, running->host, running->control, &running->events);
     for (unsigned i = 0; r == 0 && i < running->files.count; i++)
         r = start_guest(running, i);
