@@ -21,7 +21,7 @@
 
 static int check_options(struct cli *cli)
 {
-    static const char *const keys[] = {"restart", "budget", "plain", "params"};
+    static const char *const keys[] = {"restart", "budget", "plain", "params", "role"};
 
     if (cli->arguments.count > 1)
         return rapahub_fail(RAPAHUB_ECONFIG, "", "a tree is a file alone; add the modules to it");

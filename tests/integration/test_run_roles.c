@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Roles of guests by `rapahub run`, in the regions of a tree file.
+/* Roles of guests by `rapahub run`: in the regions of a tree file, and in one that is there.
  * r[verify exp.config.regions] */
 #include "tests/integration/running.h"
 
@@ -156,12 +156,90 @@ static void nothing_starts_of_a_tree_with_a_mistake_in_its_roles(void **state)
     clear_scene(&scene);
 }
 
+/* ---- a module by its file ---- */
+
+/* A region that the program made. */
+struct made {
+    char name[64], out[96], in[96];
+};
+
+static void make_region(const struct scene *scene, struct made *made)
+{
+    snprintf(made->name, sizeof made->name, "test-run-roles-%d", getpid());
+    snprintf(made->out, sizeof made->out, "out=producer:%s", made->name);
+    snprintf(made->in, sizeof made->in, "in=consumer:%s#0", made->name);
+    assert_told(ASK(scene, "region", "create", made->name, "--kind", "fanin", "--producers", "2"),
+                0, "");
+}
+
+static void a_module_has_roles_in_a_region_that_is_there(void **state)
+{
+    struct scene scene;
+    struct made made;
+
+    (void)state;
+    make_scene(&scene);
+    make_region(&scene, &made);
+    start_words(&scene, (const char *const[]){PROCESS_RAPAHUB, "run", "--trust", "trusted",
+                                              "--role", made.out, "--role", made.in, LINKS, NULL});
+    await(&scene, "links: ready in ");
+    push(&scene, "links", 7);
+    push(&scene, "links", 8);
+    assert_popped(&scene, "links", 7);
+    assert_told(ASK(&scene, "kill", "links"), 0, "links: killed");
+    await_life(&scene, "links", 2);
+    assert_popped(&scene, "links", 8);
+    push(&scene, "links", 9);
+    assert_told(ASK(&scene, "region", "tail", made.name), 6, "consumer that lives");
+    end_host(&scene);
+    assert_told(ASK(&scene, "region", "inspect", made.name), 0, "fanin");
+    assert_told(ASK(&scene, "region", "rm", made.name), 0, "");
+    clear_scene(&scene);
+}
+
+#define ROLE(scene, text, ...) \
+    ASK(scene, "run", "--trust", "trusted", "--role", text, __VA_ARGS__, LINKS)
+
+static void a_role_that_cannot_be_is_refused(void **state)
+{
+    struct scene scene;
+    struct made made;
+    char text[128];
+
+    (void)state;
+    make_scene(&scene);
+    make_region(&scene, &made);
+    assert_told(ROLE(&scene, "in", "-q"), 2, "--role: 'in' is not like NAME=KIND:REGION");
+    assert_told(ROLE(&scene, "in=consumer", "-q"), 2, "is not like NAME=KIND:REGION");
+    assert_told(ROLE(&scene, "=consumer:x", "-q"), 2, "is not like NAME=KIND:REGION");
+    assert_told(
+        ROLE(&scene, "in=consumr:x", "-q"), 2,
+        "'consumr' is none of producer, consumer, writer, reader; did you mean 'consumer'?");
+    assert_told(ROLE(&scene, "in=consumer:x#y", "-q"), 2, "index 'y' is not a number from 0 on");
+    assert_told(ASK(&scene, "run", "--role", made.in, LINKS), 2, "--role needs --trust trusted");
+    assert_told(ROLE(&scene, made.in, LINKS), 2, "--role needs a single module");
+    assert_told(ROLE(&scene, "in=consumer:no-such-region", "-q"), 3,
+                "error: region no-such-region: ");
+    snprintf(text, sizeof text, "in=writer:%s", made.name);
+    assert_told(ROLE(&scene, text, "-q"), 8, "has no writer, which the role 'in' is");
+    snprintf(text, sizeof text, "out=producer:%s#2", made.name);
+    assert_told(ROLE(&scene, text, "-q"), 2, "wants index 2");
+    assert_told(ROLE(&scene, made.in, "--role", made.in), 2, "two roles have the name 'in'");
+    write_file(&scene, tree);
+    assert_told(ASK(&scene, "run", "--role", made.in, scene.file), 2,
+                "--role is said in the file, of each guest");
+    assert_told(ASK(&scene, "region", "rm", made.name), 0, "");
+    clear_scene(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_subscriber_of_a_tree_that_is_killed_has_each_message_once),
         cmocka_unit_test(a_role_of_a_tree_delivers),
         cmocka_unit_test(nothing_starts_of_a_tree_with_a_mistake_in_its_roles),
+        cmocka_unit_test(a_module_has_roles_in_a_region_that_is_there),
+        cmocka_unit_test(a_role_that_cannot_be_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
