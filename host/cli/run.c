@@ -19,6 +19,7 @@
 #include "host/cli/run_anonymous.h"
 #include "host/cli/run_events.h"
 #include "host/cli/run_group.h"
+#include "host/cli/run_roles.h"
 #include "host/cli/run_tree.h"
 #include "host/cli/target/sockets.h"
 #include "host/cli/text/files.h"
@@ -45,6 +46,7 @@ struct running {
     struct cli_run_tree *tree; /* in place of files; NULL: none */
     struct run_options options;
     struct cli_run_group group;
+    struct cli_run_roles roles;
     struct cli_run_events events;
     struct cli_run_anonymous visitors;
     struct rapahub_guest_id *lives; /* the first of each guest */
@@ -189,6 +191,8 @@ static void hint_start(struct running *running, int r, const char *file)
 {
     if (r == RAPAHUB_ENOENT)
         cli_failure_hint(running->cli, "look at the path; rapahub build makes build/NAME.so");
+    else if (strncmp(rapahub_last_error()->rule, "supervise.role", 14) == 0)
+        cli_failure_hint(running->cli, "rapahub region ls; rapahub region inspect REGION");
     else if (r != RAPAHUB_ENOSPC)
         cli_failure_hint(running->cli, "rapahub inspect %s", file);
 }
@@ -197,20 +201,20 @@ static int start_guest(struct running *running, unsigned index)
 {
     const struct cli_run_guest *guest = add_guest(running, running->files.texts[index]);
     const char *const *plain = running->options.plain;
-    const struct rapahub_guest_options options = {.chimod = guest->file,
-                                                  .name = guest->name,
-                                                  .plain = plain[0] ? plain : NULL,
-                                                  .trust = guest->trust,
-                                                  .supervision = &running->options.supervision};
     const char *params = cli_arguments_text(&running->cli->arguments, "params");
     const struct rapahub_container_options container = {
         .id.pool = {index + 1, 0},
         .pool_name = guest->name,
-        .params = {params, params ? strlen(params) : 0}};
+        .params = {params, params ? strlen(params) : 0},
+        .roles = running->roles.of};
+    const struct rapahub_guest_options options = {.chimod = guest->file,
+                                                  .name = guest->name,
+                                                  .plain = plain[0] ? plain : NULL,
+                                                  .trust = guest->trust,
+                                                  .supervision = &running->options.supervision,
+                                                  .container = &container};
     int r = rapahub_host_spawn(running->host, &options, &running->lives[index]);
 
-    if (r == 0)
-        r = rapahub_host_add_container(running->host, running->lives[index], &container);
     if (r == 0)
         r = rapahub_control_offer(running->control, guest->name, container.id.pool);
     if (r == 0)
@@ -326,6 +330,8 @@ static int take(struct running *running)
     r = take_options(&running->cli->arguments, &running->options);
     if (r == 0)
         r = cli_run_group_take(running->cli, &running->group);
+    if (r == 0)
+        r = cli_run_roles_take(running->cli, &running->roles);
     if (r < 0)
         return r;
     cli_failure_about(running->cli, "%s", "");
@@ -333,6 +339,8 @@ static int take(struct running *running)
     r = take_files(running);
     if (r == 0 && running->tree)
         r = cli_run_group_of_tree(running->tree, &running->group);
+    if (r == 0)
+        r = cli_run_roles_check(&running->roles, running->files.count, running->options.trust);
     if (r == 0 && running->options.check && !running->tree)
         r = rapahub_fail(RAPAHUB_ECONFIG, "", "--check takes a tree: a file .yaml");
     return r;
@@ -348,6 +356,10 @@ static int start(struct running *running)
         r = create_host(running);
     if (r == 0)
         r = open_control(running);
+    if (r == 0 && running->tree)
+        r = cli_run_tree_regions(running->cli, running->tree, running->host);
+    if (r == 0)
+        r = cli_run_roles_open(running->cli, &running->roles, running->host);
     if (r == 0 && running->tree)
         r = cli_run_tree_start(running->tree, running->host, running->control, &running->events);
     for (unsigned i = 0; r == 0 && i < running->files.count; i++)

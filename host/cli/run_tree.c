@@ -21,7 +21,7 @@
 
 static int check_options(struct cli *cli)
 {
-    static const char *const keys[] = {"restart", "budget", "plain", "params"};
+    static const char *const keys[] = {"restart", "budget", "plain", "params", "role"};
 
     if (cli->arguments.count > 1)
         return rapahub_fail(RAPAHUB_ECONFIG, "", "a tree is a file alone; add the modules to it");
@@ -93,6 +93,23 @@ void cli_run_tree_limit(const struct cli_run_tree *tree, struct rapahub_host_opt
 
 /* ---- in a host ---- */
 
+int cli_run_tree_regions(struct cli *cli, const struct cli_run_tree *tree,
+                         struct rapahub_host *host)
+{
+    int r = 0;
+
+    for (unsigned i = 0; r == 0 && i < tree->tree.region_count; i++) {
+        const struct config_tree_region *region = &tree->tree.regions[i];
+
+        cli_failure_about(cli, "region %s", region->name);
+        r = rapahub_host_region(host, region->name,
+                                region->options.region.kind ? &region->options : NULL, NULL);
+    }
+    if (r == 0)
+        cli_failure_about(cli, "%s", "");
+    return r;
+}
+
 /* State of a start, besides the tree. */
 struct planting {
     struct cli_run_tree *to;
@@ -112,7 +129,8 @@ static int add_guest(const struct planting *planting, const struct config_tree_n
     const struct rapahub_container_options container = {
         .id.pool = {planting->events->count + 1, 0},
         .pool_name = node->name,
-        .params = {node->params, node->params ? strlen(node->params) : 0}};
+        .params = {node->params, node->params ? strlen(node->params) : 0},
+        .roles = node->roles};
     const struct rapahub_guest_options options = {.chimod = node->path,
                                                   .name = node->name,
                                                   .plain = node->plain[0] ? node->plain : NULL,

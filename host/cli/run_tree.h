@@ -32,6 +32,10 @@ void cli_run_tree_limit(const struct cli_run_tree *tree, struct rapahub_host_opt
 
 const char *cli_run_tree_name(const struct cli_run_tree *tree);
 
+/* Makes the regions of the file in the host, or opens them, before a guest starts. */
+int cli_run_tree_regions(struct cli *cli, const struct cli_run_tree *tree,
+                         struct rapahub_host *host);
+
 /* Starts the whole tree, without waiting for it. events->guests must have space for all its guests.
  */
 int cli_run_tree_start(struct cli_run_tree *tree, struct rapahub_host *host,

@@ -177,6 +177,11 @@ static int refuse_names(const struct telling *t)
     return fail(t, "a guest of this file has no siblings; take it away");
 }
 
+static int refuse_roles(const struct telling *t)
+{
+    return fail(t, "a guest of this file has no regions; take it away");
+}
+
 static int tell(const struct config_guest_options *options, const struct config_tree_key *key,
                 struct fy_node *value)
 {
@@ -192,7 +197,7 @@ static int tell(const struct config_guest_options *options, const struct config_
         TELLS(NAME_TEXT, tell_text),    TELLS(TEXT, tell_text),
         TELLS(TEXTS, tell_texts),       TELLS(NAMES, refuse_names),
         TELLS(SIGNAL, tell_times),      TELLS(EXITS, tell_exits),
-        TELLS(CLASSES, tell_classes)};
+        TELLS(CLASSES, tell_classes),   TELLS(ROLES, refuse_roles)};
     const struct telling telling = {options, key, value};
 
     return tellers[key->type](&telling);

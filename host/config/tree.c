@@ -23,6 +23,8 @@ bool config_tree_is_file(const char *path)
 #include "host/config/tree_check.h"
 #include "host/config/tree_keys.h"
 #include "host/config/tree_map.h"
+#include "host/config/tree_regions.h"
+#include "host/config/tree_roles.h"
 
 /* Fails at a node of the file, by no rule of the specification. */
 #define FAIL(tree, at, ...) config_yaml_fail(&(tree)->yaml, at, "", __VA_ARGS__)
@@ -109,6 +111,8 @@ static int read_guest(struct config_tree *tree, struct config_tree_node *parent,
         r = resolve(tree, node);
     if (r == 0)
         r = check_module(tree, node);
+    if (r == 0)
+        r = config_tree_roles_read(&tree->yaml, node);
     if (r < 0)
         return r;
     if (!node->name) {
@@ -188,6 +192,8 @@ static int read_tree(struct config_tree *tree)
         return FAIL(tree, root, "%s, where a map with the key supervisor belongs",
                     config_tree_map_shape(root));
     r = config_tree_map_read(&tree->yaml, &tree->file, CONFIG_TREE_OF_FILE, "", root);
+    if (r == 0)
+        r = config_tree_regions_read(tree);
     if (r == 0 && !tree->file.children)
         r = FAIL(tree, root, "there is no supervisor; add the key supervisor");
     return r == 0 ? read_supervisor(tree, NULL, tree->file.children) : r;
@@ -201,7 +207,9 @@ int config_tree_open(const char *path, enum rapahub_trust trust, struct config_t
     r = config_yaml_open(path, &out->yaml);
     if (r == 0)
         r = read_tree(out);
-    return r == 0 ? config_tree_check(out) : r;
+    if (r == 0)
+        r = config_tree_check(out);
+    return r == 0 ? config_tree_roles_check(out) : r;
 }
 
 void config_tree_close(struct config_tree *tree)
@@ -210,6 +218,7 @@ void config_tree_close(struct config_tree *tree)
         free(tree->nodes[i]->path);
         free(tree->nodes[i]);
     }
+    config_tree_regions_close(tree);
     config_yaml_close(&tree->yaml);
     *tree = (struct config_tree){0};
 }

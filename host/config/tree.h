@@ -6,6 +6,8 @@
 
 #include <rapahub/control.h>
 #include <rapahub/host.h>
+#include <rapahub/roles.h>
+#include <rapahub/sequencer.h>
 
 #include "host/config/yaml.h"
 
@@ -13,6 +15,21 @@
 #define CONFIG_TREE_LIST        64  /* entries of a list of a child */
 #define CONFIG_TREE_GUESTS      255 /* the most that a host may have */
 #define CONFIG_TREE_SUPERVISORS 60
+
+/* A region of the file. */
+struct config_tree_region {
+    struct fy_node *at; /* its map */
+    const char *name;
+    struct rapahub_host_region_options options; /* without a kind: the region is opened */
+    const char *after;                          /* its stages, as text */
+    enum rapahub_stage_on_death on_death;
+    uint64_t freeze_ns;
+    struct rapahub_region_stage *stages; /* a sequencer's, of the options */
+    /* the region as it is, or will be, which says the roles it has */
+    enum rapahub_region_kind kind;
+    uint32_t consumers, producers;
+    bool shared; /* a sequencer that takes any number of producers */
+};
 
 /* A guest or a supervisor. Texts are the file's. */
 struct config_tree_node {
@@ -25,6 +42,8 @@ struct config_tree_node {
     struct rapahub_supervision how;          /* options as a child */
     struct rapahub_supervisor_options group; /* a supervisor's: options for its children */
     bool failed;                             /* a supervisor's; its failure was reported */
+    struct fy_node *list;                    /* the file's: of regions; a guest's: of roles */
+    struct config_tree_region region;        /* only while it is read */
     struct fy_node *children; /* a supervisor's: the list; the file's: its supervisor */
     const char *module;       /* a guest's, as written */
     char *path;               /* a guest's, resolved from the file's folder */
@@ -38,8 +57,10 @@ struct config_tree_node {
     struct fy_node *named_at[RAPAHUB_DEPENDENCIES_MAX];
     uint16_t success[CONFIG_TREE_LIST + 1], prevent[CONFIG_TREE_LIST + 1],
         force[CONFIG_TREE_LIST + 1];
-    struct rapahub_host_options host; /* the file's: its limits */
-    const char *control_group;        /* the file's, as all below: who may use the host */
+    struct rapahub_role roles[RAPAHUB_ROLES_MAX + 1]; /* a guest's; ended by one without a name */
+    struct fy_node *roles_at[RAPAHUB_ROLES_MAX];      /* their maps */
+    struct rapahub_host_options host;                 /* the file's: its limits */
+    const char *control_group; /* the file's, as all below: who may use the host */
     enum rapahub_control_role control_role;
 };
 
@@ -47,6 +68,8 @@ struct config_tree {
     struct config_yaml yaml;
     struct config_tree_node file; /* all options of the file besides its supervisor */
     enum rapahub_trust trust;     /* for guests without a trust of their own */
+    unsigned region_count;
+    struct config_tree_region *regions;
     unsigned guests, supervisors, count;
     struct config_tree_node
         *nodes[CONFIG_TREE_GUESTS + CONFIG_TREE_SUPERVISORS]; /* each after its supervisor */

@@ -9,6 +9,7 @@
 
 #define GUEST        CONFIG_TREE_OF_GUEST
 #define SUPERVISOR   CONFIG_TREE_OF_SUPERVISOR
+#define REGION       CONFIG_TREE_OF_REGION
 #define CHILD        (CONFIG_TREE_OF_GUEST | CONFIG_TREE_OF_SUPERVISOR)
 #define AT(member)   offsetof(struct config_tree_node, member)
 #define HOW(member_) AT(how) + offsetof(struct rapahub_supervision, member_), .member = #member_
@@ -17,6 +18,8 @@
 #define GROUP(member) AT(group) + offsetof(struct rapahub_supervisor_options, member)
 #define LIMIT(member) AT(limits) + offsetof(struct rapahub_limits, member)
 #define DEFAULT(name) HOST_DEFAULT_TEXT(name)
+#define MADE(member)  AT(region.options.region.member)
+#define ROLE(member)  AT(roles[0].member)
 #define HOST(member)  AT(host) + offsetof(struct rapahub_host_options, member)
 
 #define CHOICES(name, ...) static const struct config_tree_choice name[] = {__VA_ARGS__, {NULL, 0}}
@@ -58,6 +61,21 @@ CHOICES(oom_policies, {"restart", RAPAHUB_OOM_RESTART}, {"stop", RAPAHUB_OOM_STO
         {"kill_group", RAPAHUB_OOM_KILL_GROUP});
 CHOICES(roles, {"viewer", RAPAHUB_CONTROL_VIEWER}, {"operator", RAPAHUB_CONTROL_OPERATOR},
         {"admin", RAPAHUB_CONTROL_ADMIN});
+CHOICES(kinds, {"spsc", RAPAHUB_REGION_SPSC}, {"mpsc", RAPAHUB_REGION_MPSC},
+        {"fanout", RAPAHUB_REGION_FANOUT}, {"fanin", RAPAHUB_REGION_FANIN},
+        {"sequencer", RAPAHUB_REGION_SEQUENCER}, {"state-v1", RAPAHUB_REGION_STATE_V1},
+        {"state-latch", RAPAHUB_REGION_STATE_LATCH});
+CHOICES(profiles, {"hardened", RAPAHUB_REGION_HARDENED});
+CHOICES(on_deaths, {"hold", RAPAHUB_STAGE_HOLD}, {"freeze", RAPAHUB_STAGE_FREEZE},
+        {"evict", RAPAHUB_STAGE_EVICT});
+CHOICES(modes, {"broadcast", RAPAHUB_REGION_BROADCAST}, {"work", RAPAHUB_REGION_WORK});
+CHOICES(credits, {"drop", RAPAHUB_REGION_DROP}, {"park", RAPAHUB_REGION_PARK},
+        {"detach", RAPAHUB_REGION_DETACH});
+CHOICES(region_roles, {"producer", RAPAHUB_REGION_ROLE_PRODUCER},
+        {"consumer", RAPAHUB_REGION_ROLE_CONSUMER}, {"writer", RAPAHUB_REGION_ROLE_WRITER},
+        {"reader", RAPAHUB_REGION_ROLE_READER});
+CHOICES(ons_full, {"block", RAPAHUB_ON_FULL_BLOCK}, {"backoff", RAPAHUB_ON_FULL_BACKOFF},
+        {"drop", RAPAHUB_ON_FULL_DROP}, {"fail", RAPAHUB_ON_FULL_FAIL});
 CHOICES(brutal, {"brutal", 1});
 
 /* Path, maps that have it, type, offset, text for the manual, and further members. */
@@ -106,6 +124,8 @@ const struct config_tree_key config_tree_keys_table[] = {
         "what they may: look; also call, stop, restart, kill; also upgrade, and stop the host "
         "(viewer)",
         .choices = roles),
+    KEY("regions", CONFIG_TREE_OF_FILE, REGIONS, AT(list),
+        "event regions, each a map, in which guests have roles (none)"),
     /* keys of a supervisor */
     KEY("name", SUPERVISOR, NAME_TEXT, AT(name),
         "no other child of the file bears it (at the top: the file's name)"),
@@ -146,6 +166,8 @@ const struct config_tree_key config_tree_keys_table[] = {
     KEY("params", GUEST, TEXT, AT(params),
         "handed to the init of its container, as the module wants it"),
     KEY("plain", GUEST, TEXTS, AT(plain), "signatures of a library that knows nothing of rapahub"),
+    KEY("roles", GUEST, ROLES, AT(list),
+        "its roles in regions of the file, each a map; trusted only (none)"),
     KEY("start", GUEST, CHOICE, HOW(start),
         "with its supervisor; each time when it is called; when somebody asks (eager)",
         .choices = starts),
@@ -264,6 +286,68 @@ const struct config_tree_key config_tree_keys_table[] = {
             TERM_S) "s). Of a supervisor they are together the time in which "
                     "all of it stops"),
     KEY("significant", CHILD, FLAG, HOW(significant), "see auto_shutdown (false)"),
+    /* keys of a region: those of `rapahub region create` */
+    KEY("name", REGION, LABEL, AT(region.name), "no other region of the file bears it; required"),
+    KEY("kind", REGION, CHOICE, MADE(kind),
+        "the host makes it; without: it is there, as rapahub region create made it",
+        .choices = kinds),
+    KEY("profile", REGION, CHOICE, MADE(profile),
+        "a role can be taken back from a dead guest only there (hardened)", .choices = profiles),
+    KEY("persistent", REGION, FLAG, AT(region.options.persistent),
+        "other processes find it by its name, and it stays; one that stands is opened (false: it "
+        "goes with the host)"),
+    KEY("route", REGION, FLAG, AT(region.options.route),
+        "fanout: the host routes it (true; persistent: false, rapahub region route does)"),
+    KEY("cells", REGION, COUNT, MADE(cells), "messages that it holds, a power of two (1024)",
+        .min = 2, .max = 1 << 24),
+    KEY("cell_bytes", REGION, COUNT, MADE(cell_bytes),
+        "bytes of a cell, a multiple of 64; a message has 16 less at most (1024)", .min = 64,
+        .max = 65536),
+    KEY("leases", REGION, COUNT, MADE(leases), "producers and consumers at once (64)", .min = 1,
+        .max = 1024),
+    KEY("value_bytes", REGION, COUNT, MADE(value_bytes), "states: of the longest value (1024)",
+        .min = 1, .max = 1 << 30),
+    KEY("buffers", REGION, COUNT, MADE(buffers), "state-latch: places for a value (2)", .min = 2,
+        .max = 255),
+    KEY("producers", REGION, COUNT, MADE(producers),
+        "fanin: each has a ring; sequencer: more than one allows any number of them (1)", .min = 1,
+        .max = 255),
+    KEY("ring_size", REGION, COUNT, MADE(ring_size),
+        "sequencer: positions at once, a power of two (1024)", .min = 2, .max = 1 << 24),
+    KEY("user_bytes", REGION, COUNT, MADE(user_bytes),
+        "sequencer: bytes of a position, a multiple of 8 (1024)", .min = 8, .max = 1 << 24),
+    KEY("stages", REGION, COUNT, MADE(stages), "sequencer (1)", .min = 1, .max = 64),
+    KEY("after", REGION, TEXT, AT(region.after),
+        "sequencer: stages that follow others, as 1:0,2:0,3:1+2 (none does)"),
+    KEY("on_death", REGION, CHOICE, AT(region.on_death),
+        "sequencer: a stage that died is waited for, for a while, or not at all (hold)",
+        .choices = on_deaths),
+    KEY("freeze", REGION, SPAN, AT(region.freeze_ns), "sequencer, on_death freeze: how long (1s)"),
+    KEY("consumers", REGION, COUNT, MADE(consumers), "fanout: each has a queue (1)", .min = 1,
+        .max = 64),
+    KEY("mode", REGION, CHOICE, MADE(mode),
+        "fanout: a message is for all consumers, or for one of them (broadcast)", .choices = modes),
+    KEY("credit", REGION, CHOICE, MADE(credit),
+        "fanout: where the queue of a consumer is full: it goes without, the router waits for it, "
+        "or waits for a while and leaves it out (drop)",
+        .choices = credits),
+    KEY("credit_max", REGION, COUNT, MADE(credit_max),
+        "fanout: messages in a queue at most (all its cells)", .min = 1, .max = 1 << 24),
+    KEY("detach_after", REGION, SPAN, MADE(detach_after_ns),
+        "fanout, credit detach: how long it waits (1s)"),
+    KEY("file_mode", REGION, MODE, MADE(file_mode), "persistent: who may open it (600)"),
+    /* keys of a role */
+    KEY("name", CONFIG_TREE_OF_ROLE, LABEL, ROLE(name), "by which the module finds it; required"),
+    KEY("region", CONFIG_TREE_OF_ROLE, LABEL, ROLE(region), "the name of a region; required"),
+    KEY("role", CONFIG_TREE_OF_ROLE, CHOICE, ROLE(kind), "what it is there; required",
+        .choices = region_roles),
+    KEY("index", CONFIG_TREE_OF_ROLE, INDEX, ROLE(index),
+        "which consumer of fanout, or producer of fanin (any: the first that is free, the same in "
+        "all lives)"),
+    KEY("on_full", CONFIG_TREE_OF_ROLE, CHOICE, ROLE(on_full),
+        "producer: where the region is full (block)", .choices = ons_full),
+    KEY("deliver", CONFIG_TREE_OF_ROLE, FLAG, ROLE(deliver),
+        "consumer: messages go to the callback message of the module (false)"),
     {0}};
 
 /* The shapes of a value, as bits of enum config_yaml_kind. */

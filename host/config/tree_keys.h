@@ -31,7 +31,12 @@
     X(EXITS, TEXT_OR_LIST, "statuses and signals, as [3, SIGTERM]") /* u16, 0 ends them */        \
     X(CLASSES, LIST, "a list of ends, as [signal, oom]")            /* bits of `choices`; u32 */  \
     X(CHILDREN, LIST, "a list of guests and supervisors")           /* the node */                \
-    X(SUPERVISOR, MAP, "a map with the keys of a supervisor")       /* the node */
+    X(SUPERVISOR, MAP, "a map with the keys of a supervisor")       /* the node */                \
+    X(LABEL, TEXT, "a name")                                        /* const char * */            \
+    X(INDEX, TEXT, "a number from 0 on, or any")                    /* u32 */                     \
+    X(MODE, TEXT, "a mode in octal, at most 660")                   /* u32 */                     \
+    X(REGIONS, LIST, "a list of regions")                           /* the node */                \
+    X(ROLES, LIST, "a list of roles")                               /* the node */
 
 #define CONFIG_TREE_TYPE(name, shapes, example) CONFIG_TREE_##name,
 enum config_tree_type { CONFIG_TREE_TYPES(CONFIG_TREE_TYPE) };
@@ -45,7 +50,9 @@ enum {
     CONFIG_TREE_OF_GUEST = 1,
     CONFIG_TREE_OF_SUPERVISOR = 2,
     CONFIG_TREE_OF_FILE = 4,
-    CONFIG_TREE_OF_ITEM = 8
+    CONFIG_TREE_OF_ITEM = 8,
+    CONFIG_TREE_OF_REGION = 16,
+    CONFIG_TREE_OF_ROLE = 32
 };
 
 struct config_tree_key {

@@ -38,6 +38,8 @@ static const char *of_whom(unsigned of)
         return "neither";
     if (of == (CONFIG_TREE_OF_GUEST | CONFIG_TREE_OF_SUPERVISOR))
         return "a guest or a supervisor";
+    if (of & (CONFIG_TREE_OF_REGION | CONFIG_TREE_OF_ROLE))
+        return of == CONFIG_TREE_OF_ROLE ? "a role" : "a region";
     return of == CONFIG_TREE_OF_GUEST ? "a guest" : "a supervisor";
 }
 

@@ -10,6 +10,7 @@
 
 #include <rapahub/error.h>
 
+#include "host/config/region_options.h"
 #include "host/config/suggest.h"
 #include "host/config/units.h"
 
@@ -94,7 +95,7 @@ static int set_size(const struct setting *s)
 
 static int refuse_range(const struct setting *s)
 {
-    return FAIL(s, s->value, "%s: '%.100s' is no number from %g to %g", s->key->path, s->text,
+    return FAIL(s, s->value, "%s: '%.100s' is no number from %.10g to %.10g", s->key->path, s->text,
                 s->key->min, s->key->max);
 }
 
@@ -132,6 +133,23 @@ static int set_flag(const struct setting *s)
     if (!on && strcmp(s->text, "false") != 0 && strcmp(s->text, "no") != 0)
         return refuse(s);
     return put(s, s->key->offset, &flag, sizeof flag);
+}
+
+static int set_index(const struct setting *s)
+{
+    uint32_t index;
+
+    return config_region_options_index(s->text, &index)
+               ? put(s, s->key->offset, &index, sizeof index)
+               : refuse(s);
+}
+
+static int set_mode(const struct setting *s)
+{
+    uint32_t mode;
+
+    return config_region_options_mode(s->text, &mode) ? put(s, s->key->offset, &mode, sizeof mode)
+                                                      : refuse(s);
 }
 
 /* ---- restarts ---- */
@@ -371,6 +389,22 @@ static int set_text(const struct setting *s)
     return put(s, s->key->offset, &s->text, sizeof s->text);
 }
 
+/* A name of a region or of a role. */
+static int set_label(const struct setting *s)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+    size_t size = strlen(s->text);
+
+    if (size == 0)
+        return refuse(s);
+    if (size > RAPAHUB_ROLE_NAME_MAX || strspn(s->text, letters) != size)
+        return FAIL(s, s->value,
+                    "%s: '%.100s' is no name; write letters, digits, '_', '-' and '.', at most %d",
+                    s->key->path, s->text, RAPAHUB_ROLE_NAME_MAX);
+    return put(s, s->key->offset, &s->text, sizeof s->text);
+}
+
 static int set_node(const struct setting *s)
 {
     return put(s, s->key->offset, &s->value, sizeof s->value);
@@ -388,7 +422,9 @@ int config_tree_values_set(struct config_yaml *yaml, struct config_tree_node *to
         SETS(TIMES, set_times),       SETS(BUDGET, set_budget),     SETS(NAME_TEXT, set_text),
         SETS(TEXT, set_text),         SETS(TEXTS, set_texts),       SETS(NAMES, set_names),
         SETS(SIGNAL, set_signal),     SETS(EXITS, set_exits),       SETS(CLASSES, set_classes),
-        SETS(CHILDREN, set_node),     SETS(SUPERVISOR, set_node)};
+        SETS(CHILDREN, set_node),     SETS(SUPERVISOR, set_node),   SETS(LABEL, set_label),
+        SETS(INDEX, set_index),       SETS(MODE, set_mode),         SETS(REGIONS, set_node),
+        SETS(ROLES, set_node)};
     const struct setting setting = {yaml, to, key, value, config_yaml_text(value)};
 
     return setters[key->type](&setting);

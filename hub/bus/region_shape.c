@@ -300,6 +300,27 @@ static bool without_cells_holds(const struct hub_region_shape *s)
            is_apart(parts, s->layout_bytes);
 }
 
+static uint32_t places_of_producers(const struct hub_region_shape *shape, bool *shared)
+{
+    *shared = hub_region_shape_claims(shape);
+    return shape->kind == HUB_REGION_FANIN ? shape->producers : 1;
+}
+
+uint32_t hub_region_shape_places(const struct hub_region_shape *shape,
+                                 enum rapahub_region_role role, bool *shared)
+{
+    *shared = role == RAPAHUB_REGION_ROLE_READER;
+    if (hub_region_shape_is_state(shape))
+        return role == RAPAHUB_REGION_ROLE_READER || role == RAPAHUB_REGION_ROLE_WRITER;
+    if (role == RAPAHUB_REGION_ROLE_PRODUCER)
+        return places_of_producers(shape, shared);
+    if (role != RAPAHUB_REGION_ROLE_CONSUMER)
+        return 0;
+    if (shape->kind == HUB_REGION_SEQUENCER) /* its stages are opened otherwise */
+        return 0;
+    return shape->kind == HUB_REGION_FANOUT ? shape->fanout.consumers : 1;
+}
+
 bool hub_region_shape_holds(const struct hub_region_shape *s)
 {
     return hub_region_shape_has_cells(s) ? rings_hold(s) : without_cells_holds(s);

@@ -85,4 +85,9 @@ int hub_region_shape_make(const struct rapahub_region_options *options, bool lig
  * another. */
 bool hub_region_shape_holds(const struct hub_region_shape *shape);
 
+/* Returns how many handles of a role a region of this shape has, each with an index of its own; 0:
+ * none. `shared`: any number of handles may have the same index. */
+uint32_t hub_region_shape_places(const struct hub_region_shape *shape,
+                                 enum rapahub_region_role role, bool *shared);
+
 #endif

@@ -295,6 +295,8 @@ static void put_tree(FILE *to)
     put_keys("KEYS OF BOTH", CONFIG_TREE_OF_GUEST | CONFIG_TREE_OF_SUPERVISOR, to);
     put_keys("KEYS OF A SUPERVISOR", CONFIG_TREE_OF_SUPERVISOR, to);
     put_keys("KEYS OF THE FILE", CONFIG_TREE_OF_FILE, to);
+    put_keys("KEYS OF A REGION", CONFIG_TREE_OF_REGION, to);
+    put_keys("KEYS OF A ROLE", CONFIG_TREE_OF_ROLE, to);
 }
 
 /* The page of a command of two words has a dash between them: rapahub-node-ls(1). */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <rapahub/error.h>
 #include <rapahub/region.h>
@@ -12,19 +11,12 @@
 #include "host/cli/region/region_stages.h"
 #include "host/cli/text/json.h"
 
-#define CELLS 1024
-#define BYTES 1024 /* a cell, or a value */
-
 static int read_mode(const char *text, uint32_t *out)
 {
-    char *end;
-    unsigned long mode = strtoul(text, &end, 8);
-
-    if (*text < '0' || *text > '7' || *end != '\0' || mode > 0660)
-        return rapahub_fail(RAPAHUB_ECONFIG, "", "--file-mode: '%s' is no mode of at most 660",
-                            text);
-    *out = (uint32_t)mode;
-    return 0;
+    return config_region_options_mode(text, out)
+               ? 0
+               : rapahub_fail(RAPAHUB_ECONFIG, "", "--file-mode: '%s' is no mode of at most 660",
+                              text);
 }
 
 static uint32_t number(const struct cli *cli, const char *option)
@@ -39,23 +31,7 @@ static bool is_state(enum rapahub_region_kind kind)
     return kind == RAPAHUB_REGION_STATE_V1 || kind == RAPAHUB_REGION_STATE_LATCH;
 }
 
-/* Sets what is not given: a region has cells, a value, or positions. */
-static void set_defaults(struct rapahub_region_options *options)
-{
-    if (is_state(options->kind)) {
-        options->value_bytes = options->value_bytes ? options->value_bytes : BYTES;
-        return;
-    }
-    if (options->kind == RAPAHUB_REGION_SEQUENCER) {
-        options->ring_size = options->ring_size ? options->ring_size : CELLS;
-        options->user_bytes = options->user_bytes ? options->user_bytes : BYTES;
-        return;
-    }
-    options->cells = options->cells ? options->cells : CELLS;
-    options->cell_bytes = options->cell_bytes ? options->cell_bytes : BYTES;
-}
-
-static int read_options(struct cli *cli, struct rapahub_region_stage list[CLI_REGION_STAGES_MAX],
+static int read_options(struct cli *cli, struct rapahub_region_stage list[CONFIG_REGION_STAGES],
                         struct rapahub_region_options *out)
 {
     static const enum rapahub_region_kind kinds[] = {
@@ -88,7 +64,7 @@ static int read_options(struct cli *cli, struct rapahub_region_stage list[CLI_RE
         .credit = (enum rapahub_region_credit)cli_arguments_choice(arguments, "credit"),
         .credit_max = number(cli, "credit-max"),
         .detach_after_ns = cli_arguments_number(arguments, "detach-after")};
-    set_defaults(out);
+    config_region_options_complete(out);
     r = cli_region_stages_read(cli, list, out);
     return r == 0 ? read_mode(cli_arguments_text(arguments, "file-mode"), &out->file_mode) : r;
 }
@@ -122,7 +98,7 @@ static int tell(const struct cli *cli, const struct rapahub_region_options *opti
 int cli_region_create(struct cli *cli)
 {
     const char *name = cli->arguments.operands[0];
-    struct rapahub_region_stage list[CLI_REGION_STAGES_MAX];
+    struct rapahub_region_stage list[CONFIG_REGION_STAGES];
     struct rapahub_region_options options;
     struct rapahub_region *region;
     int r;
@@ -140,7 +116,7 @@ int cli_region_create_anew(struct cli *cli)
 {
     const char *name = cli->arguments.operands[0];
     uint64_t wait_ns = cli_arguments_number(&cli->arguments, "wait");
-    struct rapahub_region_stage list[CLI_REGION_STAGES_MAX];
+    struct rapahub_region_stage list[CONFIG_REGION_STAGES];
     struct rapahub_region_options options;
     int r;
 

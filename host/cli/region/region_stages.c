@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <rapahub/error.h>
 
@@ -12,58 +11,8 @@
 
 #define STAGE_LIST_TEXT 256
 
-static int refuse(const char *text)
-{
-    return rapahub_fail(RAPAHUB_ECONFIG, "",
-                        "--after: '%s' is not like 1:0,3:1+2, stages from 0 to 63 and those that "
-                        "each follows",
-                        text);
-}
-
-static bool read_index(const char **at, uint32_t *out)
-{
-    char *end;
-    unsigned long index;
-
-    if (**at < '0' || **at > '9')
-        return false;
-    index = strtoul(*at, &end, 10);
-    *at = end;
-    *out = (uint32_t)index;
-    return index < CLI_REGION_STAGES_MAX;
-}
-
-/* "3:1+2" */
-static bool read_one(const char **at, struct rapahub_region_stage list[CLI_REGION_STAGES_MAX])
-{
-    uint32_t stage, other;
-
-    if (!read_index(at, &stage) || **at != ':')
-        return false;
-    do {
-        ++*at;
-        if (!read_index(at, &other))
-            return false;
-        list[stage].after |= UINT64_C(1) << other;
-    } while (**at == '+');
-    return true;
-}
-
-static int read_after(const char *text, struct rapahub_region_stage list[CLI_REGION_STAGES_MAX])
-{
-    const char *at = text;
-
-    while (read_one(&at, list)) {
-        if (*at == '\0')
-            return 0;
-        if (*at++ != ',')
-            break;
-    }
-    return refuse(text);
-}
-
 int cli_region_stages_read(const struct cli *cli,
-                           struct rapahub_region_stage list[CLI_REGION_STAGES_MAX],
+                           struct rapahub_region_stage list[CONFIG_REGION_STAGES],
                            struct rapahub_region_options *options)
 {
     const struct cli_arguments *arguments = &cli->arguments;
@@ -76,10 +25,12 @@ int cli_region_stages_read(const struct cli *cli,
         return 0;
     options->stages = stages == 0 ? 1 : stages > UINT32_MAX ? UINT32_MAX : (uint32_t)stages;
     options->stage_list = list;
-    for (uint32_t i = 0; i < CLI_REGION_STAGES_MAX; i++)
+    for (uint32_t i = 0; i < CONFIG_REGION_STAGES; i++)
         list[i] = (struct rapahub_region_stage){.on_death = (enum rapahub_stage_on_death)on_death,
                                                 .freeze_ns = freeze_ns};
-    return after ? read_after(after, list) : 0;
+    return !after || config_region_options_after(after, list)
+               ? 0
+               : rapahub_fail(RAPAHUB_ECONFIG, "", "--after: '%s' " CONFIG_REGION_AFTER, after);
 }
 
 static const char *state_word(enum rapahub_stage_state state)

@@ -7,13 +7,12 @@
 
 #include "host/cli/command/cli.h"
 #include "host/cli/text/json.h"
-
-#define CLI_REGION_STAGES_MAX 64
+#include "host/config/region_options.h"
 
 /* Reads --stages, --after, --on-death and --freeze, and makes `options` refer to `list`.
  * RAPAHUB_ECONFIG names the fault. */
 int cli_region_stages_read(const struct cli *cli,
-                           struct rapahub_region_stage list[CLI_REGION_STAGES_MAX],
+                           struct rapahub_region_stage list[CONFIG_REGION_STAGES],
                            struct rapahub_region_options *options);
 
 /* Writes a line, or an object, for a stage. */

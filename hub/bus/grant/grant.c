@@ -17,28 +17,10 @@ _Static_assert((int)RAPAHUB_REGION_ROLE_WRITER == (int)HUB_LEASE_WRITER &&
                    (int)RAPAHUB_REGION_ROLE_PRODUCER == (int)HUB_LEASE_PRODUCER,
                "one number");
 
-static uint32_t places_of_producers(const struct hub_region_shape *shape, bool *shared)
-{
-    *shared = hub_region_shape_claims(shape);
-    return shape->kind == HUB_REGION_FANIN ? shape->producers : 1;
-}
-
 uint32_t hub_grant_places(const struct rapahub_region *region, enum rapahub_region_role role,
                           bool *shared)
 {
-    const struct hub_region_shape *shape = &region->shape;
-    bool state = hub_region_shape_is_state(shape);
-
-    *shared = role == RAPAHUB_REGION_ROLE_READER;
-    if (state)
-        return role == RAPAHUB_REGION_ROLE_READER || role == RAPAHUB_REGION_ROLE_WRITER;
-    if (role == RAPAHUB_REGION_ROLE_PRODUCER)
-        return places_of_producers(shape, shared);
-    if (role != RAPAHUB_REGION_ROLE_CONSUMER)
-        return 0;
-    if (shape->kind == HUB_REGION_SEQUENCER) /* its stages are opened otherwise */
-        return 0;
-    return shape->kind == HUB_REGION_FANOUT ? shape->fanout.consumers : 1;
+    return hub_region_shape_places(&region->shape, role, shared);
 }
 
 static int take(struct rapahub_region *apart, const struct hub_grant_order *order,

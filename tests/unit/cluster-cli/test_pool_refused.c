@@ -94,6 +94,8 @@ static const struct {
      "here"},
     {HEAD "supervise: {start: lazy}", "3:13: supervise: 'start' is decided by the node; take it "
                                       "away"},
+    {HEAD "supervise: {roles: [{name: a}]}",
+     "3:20: roles: a guest of this file has no regions; take it away"},
     {HEAD "supervise: {requires: b}", "3:23: requires: a guest of this file has no siblings; take "
                                       "it away"},
     {HEAD "supervise: {intensity: 0/60s}", "3:24: intensity: 0 restarts give up at the first "

@@ -66,4 +66,36 @@ UNUSED static const struct config_tree_node *node(const struct file *file, const
     return NULL;
 }
 
+/* A file that is none: where its mistake is, some words of what is said of it, and the rule. */
+struct wrong {
+    const char *text, *place, *words, *rule;
+};
+
+UNUSED static bool is_told(const struct wrong *wrong)
+{
+    const struct rapahub_diagnosis *last = rapahub_last_error();
+    struct file file;
+    char place[96];
+    bool told;
+
+    open_text(&file, wrong->text);
+    snprintf(place, sizeof place, "%s:%s", file.path, wrong->place[0] == ':' ? "" : wrong->place);
+    told = file.r == RAPAHUB_ECONFIG && strncmp(last->text, place, strlen(place)) == 0 &&
+           strstr(last->text, wrong->words) && strcmp(last->rule, wrong->rule) == 0;
+    if (!told)
+        print_error("%s\nis: %s (%s)\n%s\n", wrong->text, last->text, last->rule,
+                    file.tree.yaml.quote);
+    close_file(&file);
+    return told;
+}
+
+UNUSED static void assert_each_told(const struct wrong *wrongs, size_t count)
+{
+    unsigned others = 0;
+
+    for (size_t i = 0; i < count; i++)
+        others += !is_told(&wrongs[i]);
+    assert_int_equal(others, 0);
+}
+
 #endif
