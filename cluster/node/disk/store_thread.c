@@ -36,7 +36,7 @@ struct cluster_store_thread {
     int fd;
     pthread_t thread;
 
-    uint64_t open[2], bytes[2]; /* of others, of the log; the owner's */
+    uint64_t open[2], bytes[2]; /* the log's are the second ones; the owner's */
     bool stopped;
 
     struct cluster_disk_worker worker; /* the thread's */
