@@ -14,7 +14,6 @@
 #include "cluster/cli/cluster_commands.h"
 #include "cluster/cli/node_modules.h"
 #include "cluster/cli/pool/pool_file.h"
-#include "cluster/cli/pool/pool_words.h"
 #include "cluster/cli/push.h"
 #include "host/cli/command/cli.h"
 #include "host/cli/command/failure.h"
@@ -46,7 +45,7 @@ static void write_pool(struct cli_json *json, const struct cluster_pool_file_poo
         json, NULL, MEMBER("name", spec->name), MEMBER("module", spec->module),
         MEMBER_IF(spec->version.size > 0, "version", spec->version),
         MEMBER("containers", spec->containers), MEMBER("guests", guests_of(spec)),
-        MEMBER_IF(complete, "durability", cluster_pool_words_durabilities[spec->durability]),
+        MEMBER_IF(complete, "durability", cluster_pool_spec_durabilities[spec->durability]),
         MEMBER_IF(complete, "copies", spec->copies), MEMBER("trust", spec->trust));
 }
 
@@ -54,14 +53,14 @@ static void add_row(struct cli_listing *listing, const struct cluster_pool_file_
 {
     const struct cluster_pool_spec *spec = &pool->spec;
 
-    cli_table_add(&listing->table,
-                  (const char *[]){
-                      CELL("%.*s", VIEW(spec->name)), CELL("%.*s", VIEW(spec->module)),
-                      spec->version.size > 0 ? CELL("%.*s", VIEW(spec->version)) : "-",
-                      spec->containers > 0 ? CELL("%" PRIu32, spec->containers) : "each node",
-                      guests_of(spec),
-                      is_complete(pool) ? cluster_pool_words_durabilities[spec->durability] : "-",
-                      NULL});
+    cli_table_add(
+        &listing->table,
+        (const char *[]){CELL("%.*s", VIEW(spec->name)), CELL("%.*s", VIEW(spec->module)),
+                         spec->version.size > 0 ? CELL("%.*s", VIEW(spec->version)) : "-",
+                         spec->containers > 0 ? CELL("%" PRIu32, spec->containers) : "each node",
+                         guests_of(spec),
+                         is_complete(pool) ? cluster_pool_spec_durabilities[spec->durability] : "-",
+                         NULL});
 }
 
 static void show_pool(struct cli_listing *listing, const struct cluster_pool_file_pool *pool)

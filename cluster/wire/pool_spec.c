@@ -6,6 +6,13 @@
 #include "cluster/base/ids.h"
 #include "cluster/base/keys.h"
 
+const char *const cluster_pool_spec_durabilities[] = {[CLUSTER_DURABILITY_NONE] = "none",
+                                                      [CLUSTER_DURABILITY_LOCAL] = "local",
+                                                      [CLUSTER_DURABILITY_CHECKPOINT] =
+                                                          "checkpoint",
+                                                      [CLUSTER_DURABILITY_ACKED] = "acked",
+                                                      [CLUSTER_DURABILITIES] = NULL};
+
 #define KEY(member, type) RAPAHUB_MEMBER(cluster_pool_spec, member, type)
 
 RAPAHUB_RECORD(cluster_pool_option, RAPAHUB_MEMBER(cluster_pool_option, key, string),

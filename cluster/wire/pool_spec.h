@@ -29,6 +29,9 @@ enum cluster_pool_durability {
     CLUSTER_DURABILITIES
 };
 
+/* Their words; NULL ends them. */
+extern const char *const cluster_pool_spec_durabilities[CLUSTER_DURABILITIES + 1];
+
 enum cluster_pool_choice_daemon {
     CLUSTER_DAEMON_RESTART,
     CLUSTER_DAEMON_RECOVER,

@@ -15,8 +15,18 @@ explore() {
     report long <<<"models $good $((1 - good)) 0"
 }
 
+# without OPTION: a build that lacks a library has its programs nevertheless.
+without() {
+    local folder=build/without_$1
+    cmake --preset release -B "$folder" "-DWITH_$1=OFF" &&
+        cmake --build "$folder" -j "$jobs" --target rapahub_program rapahubd
+}
+
 long_tests() {
-    local seed sweep
+    local seed sweep option
+    for option in YAML ETCD; do
+        step "without $option" without "$option"
+    done
     fuzz
     need "${mutant_packages[@]}"
     step 'mutants 400' mutants 400 --seed "$RANDOM"

@@ -4,7 +4,6 @@
 #include <rapahub/error.h>
 
 #include "cluster/cli/pool/pool_methods.h"
-#include "cluster/cli/pool/pool_words.h"
 #include "hub/wire/arena.h"
 
 #define FAIL CLUSTER_POOL_FAIL
@@ -55,7 +54,7 @@ static int complete_durability(struct cluster_pool_draft *draft,
     return FAIL(draft, said,
                 "durability: %s needs the callback save, which module %s does not have; write "
                 "none, or local",
-                cluster_pool_words_durabilities[*durability], module->name);
+                cluster_pool_spec_durabilities[*durability], module->name);
 }
 
 static int complete_copies(struct cluster_pool_draft *draft)
@@ -69,7 +68,7 @@ static int complete_copies(struct cluster_pool_draft *draft)
             return FAIL(draft, copies ? copies : min_copies,
                         "%s: a pool of durability %s has no copies; take it away",
                         copies ? "copies" : "min_copies",
-                        cluster_pool_words_durabilities[spec->durability]);
+                        cluster_pool_spec_durabilities[spec->durability]);
         return 0;
     }
     if (!copies)

@@ -109,7 +109,7 @@ static int set_guests(struct cluster_pool_draft *draft, struct fy_node *value)
 static int set_durability(struct cluster_pool_draft *draft, struct fy_node *value)
 {
     unsigned choice = 0;
-    int r = cluster_pool_words_choose(draft, "durability", value, cluster_pool_words_durabilities,
+    int r = cluster_pool_words_choose(draft, "durability", value, cluster_pool_spec_durabilities,
                                       &choice);
 
     draft->spec.durability = (uint8_t)choice;

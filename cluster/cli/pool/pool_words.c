@@ -7,9 +7,6 @@
 #include "host/config/suggest.h"
 #include "host/config/units.h"
 
-const char *const cluster_pool_words_durabilities[] = {"none", "local", "checkpoint", "acked",
-                                                       NULL};
-
 int cluster_pool_words_choose(const struct cluster_pool_draft *draft, const char *key,
                               struct fy_node *value, const char *const *words, unsigned *out)
 {

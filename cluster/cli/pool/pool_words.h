@@ -6,9 +6,6 @@
 
 #include "cluster/cli/pool/pool_draft.h"
 
-/* The words for enum cluster_pool_durability; NULL ends them. */
-extern const char *const cluster_pool_words_durabilities[];
-
 /* Writes the index of the value among the words, which NULL ends. RAPAHUB_ECONFIG names them all,
  * and the nearest. */
 int cluster_pool_words_choose(const struct cluster_pool_draft *draft, const char *key,

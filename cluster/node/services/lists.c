@@ -13,8 +13,6 @@
 
 #define NODES_TEXT (12 * (CLUSTER_RECORD_HOLDERS_MAX + 1))
 
-static const char *const durabilities[] = {"none", "local", "checkpoint", "acked"};
-
 static const struct cluster_dispatch *parts_of(const struct cluster_lists *lists)
 {
     return cluster_core_parts(lists->core);
@@ -218,8 +216,9 @@ static void add_pool(const struct cluster_lists *lists, const struct cluster_poo
     add_pool_id(object, "id", pool->pool);
     cluster_document_text(object, "state",
                           rapahub_string_of(hub_states_name(&cluster_pool_states, pool->state)));
-    cluster_document_text(object, "durability",
-                          rapahub_string_of(durabilities[pool->durability % 4]));
+    cluster_document_text(
+        object, "durability",
+        rapahub_string_of(cluster_pool_spec_durabilities[pool->durability % CLUSTER_DURABILITIES]));
     cluster_document_count(object, "containers", pool->containers);
     cluster_document_count(object, "serving", count_serving(parts_of(lists), pool->pool));
     if (!whole)
