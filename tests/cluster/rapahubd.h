@@ -208,7 +208,9 @@ RAPAHUBD_INLINE void rapahubd_expect_nothing(struct rapahubd *d)
     assert_int_equal(rapahubd_numbers(d, "alive", alive, 4), 0);
 }
 
-/* Ends it by a signal, and looks at what it leaves. */
+/* Ends it by a signal, 0: it ends by itself; and looks at what it leaves. No signal may come then:
+ * SIGCONT would have LeakSanitizer, which stops the threads of a process that ends, wait for ever.
+ */
 RAPAHUBD_INLINE void rapahubd_end(struct rapahubd *d, int number, int status)
 {
     struct process_result result;

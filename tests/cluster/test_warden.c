@@ -170,7 +170,7 @@ static void a_warden_that_is_stopped_goes_on_later(void **state)
     assert_int_equal(kill(next, SIGTERM), 0); /* it ends in order without its warden */
     pause_ms(100);
     assert_int_equal(process_kill(&d.process, SIGCONT), 0);
-    rapahubd_end(&d, SIGCONT, 0);
+    rapahubd_end(&d, 0, 0);
 }
 
 /* r[verify cluster.warden.restart] */
@@ -301,7 +301,7 @@ static void the_service_manager_hears_as_long_as_the_loop_turns(void **state)
     assert_int_equal(process_kill(&d.process, SIGTERM), 0);
     assert_true(hears(fd, "STOPPING=1", RAPAHUBD_WITHIN));
     close(fd);
-    rapahubd_end(&d, SIGCONT, 0);
+    rapahubd_end(&d, 0, 0);
 }
 
 /* r[verify cluster.daemon.notify] */
