@@ -13,6 +13,7 @@
 #include "host/config/region_options.h"
 #include "host/config/suggest.h"
 #include "host/config/units.h"
+#include "hub/bus/region.h"
 
 #define SIGNAL_MAX   64
 #define RESTARTS_MAX 256
@@ -389,16 +390,14 @@ static int set_text(const struct setting *s)
     return put(s, s->key->offset, &s->text, sizeof s->text);
 }
 
+_Static_assert(RAPAHUB_ROLE_NAME_MAX == RAPAHUB_REGION_NAME_MAX, "names of one length");
+
 /* A name of a region or of a role. */
 static int set_label(const struct setting *s)
 {
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
-    size_t size = strlen(s->text);
-
-    if (size == 0)
+    if (s->text[0] == '\0')
         return refuse(s);
-    if (size > RAPAHUB_ROLE_NAME_MAX || strspn(s->text, letters) != size)
+    if (!hub_region_is_name(s->text))
         return FAIL(s, s->value,
                     "%s: '%.100s' is no name; write letters, digits, '_', '-' and '.', at most %d",
                     s->key->path, s->text, RAPAHUB_ROLE_NAME_MAX);

@@ -7,9 +7,11 @@
 
 #include "host/roles/links.h"
 #include "hub/bus/grant/grant.h"
+#include "hub/bus/region.h"
 
-#define RULE    "supervise.role.checked"
-#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
+#define RULE "supervise.role.checked"
+
+_Static_assert(RAPAHUB_ROLE_NAME_MAX == RAPAHUB_REGION_NAME_MAX, "names of one length");
 
 static const char *word_of(enum rapahub_region_role kind)
 {
@@ -39,7 +41,6 @@ static int check_guest(const struct host_guest *guest)
 
 static int check_one(const struct rapahub_role *given)
 {
-    size_t size = strlen(given->name);
     uint64_t reserved = 0;
 
     for (size_t i = 0; i < sizeof given->reserved / sizeof *given->reserved; i++)
@@ -47,7 +48,7 @@ static int check_one(const struct rapahub_role *given)
     if (reserved != 0 || (unsigned)given->on_full > RAPAHUB_ON_FULL_FAIL)
         return rapahub_fail(RAPAHUB_EINVAL, RULE, "an option of the role '%.80s' is not valid",
                             given->name);
-    if (size > RAPAHUB_ROLE_NAME_MAX || size == 0 || strspn(given->name, LETTERS) != size)
+    if (!hub_region_is_name(given->name))
         return rapahub_fail(RAPAHUB_EINVAL, RULE,
                             "'%.80s' is no name of a role: 1 to %d letters, digits, '_', '-', '.'",
                             given->name, RAPAHUB_ROLE_NAME_MAX);
