@@ -5,7 +5,7 @@
 #include "tests/fault/operations_on_classes.h"
 #include "tests/support/testing.h"
 
-#define STRIDE 7 /* one in so many points is a stop; a prime */
+#define STRIDE 13 /* one in so many points is a stop; a prime */
 
 static void sweep_all(enum sweep_mode mode, uint32_t stride)
 {

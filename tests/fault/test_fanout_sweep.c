@@ -414,9 +414,9 @@ static int check_reap(void *user, struct sweep_point *point)
 /* ---- all of them ---- */
 
 static const struct operation operations[] = {
-    {"route", set_up_route, route, check_route, 11},
-    {"follow", set_up_follow, follow, check_follow, 293},
-    {"pop", set_up_pop, pop, check_pop, 11},
+    {"route", set_up_route, route, check_route, 23},
+    {"follow", set_up_follow, follow, check_follow, 499},
+    {"pop", set_up_pop, pop, check_pop, 23},
     {"subscribe", set_up_without_last, subscribe, check_consumers, 101},
     {"leave", set_up_leave, leave, check_consumers, 41},
     {"detach", set_up_whole, detach, check_consumers, 41},

@@ -20,7 +20,7 @@
 #define NEWCOMER 2
 #define SOON     (10 * HUB_SECOND)
 #define SHOWN    5000 /* bytes: read where they lie */
-#define STRIDE   7    /* one in so many points is a stop; a prime */
+#define STRIDE   13   /* one in so many points is a stop; a prime */
 
 static const struct hub_message request = {HUB_REQUEST, 9, 1};
 

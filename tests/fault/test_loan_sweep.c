@@ -12,7 +12,7 @@
 
 #define LARGE  5000 /* bytes: read where they lie */
 #define MARK   16   /* bytes at both ends of it that are looked at */
-#define STRIDE 7    /* one in so many points is a stop; a prime */
+#define STRIDE 13   /* one in so many points is a stop; a prime */
 
 /* ---- preparations, and swept operations ---- */
 

@@ -16,7 +16,7 @@
 
 #define PEER   1
 #define LARGE  1400 /* bytes: of the last class */
-#define STRIDE 7    /* one in so many points is a stop, and of the longest operation; a prime */
+#define STRIDE 13   /* one in so many points is a stop, and of the longest operation; a prime */
 
 static enum hub_anonymous find(const struct stage *stage)
 {

@@ -24,6 +24,7 @@ without() {
 
 long_tests() {
     local seed sweep option
+    ! built clang || run_tests clang -j "$jobs" -L unit
     for option in YAML ETCD; do
         step "without $option" without "$option"
     done

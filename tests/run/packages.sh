@@ -7,7 +7,7 @@ build_packages=(build-essential cmake ninja-build pkg-config libffi-dev libzstd-
     libfyaml-dev libjansson-dev libsqlite3-dev libssl-dev
     libnghttp2-dev libprotobuf-c-dev protobuf-c-compiler)
 # shellcheck disable=SC2034
-test_packages=(gcc g++ clang clang-format clang-tidy cppcheck codespell shellcheck
+test_packages=(gcc g++ clang lld clang-format clang-tidy cppcheck codespell shellcheck
     universal-ctags valgrind strace spin python3 libcmocka-dev scdoc zlib1g
     etcd-server etcd-client openssl)
 
