@@ -158,3 +158,37 @@ int cluster_change_dead(struct cli *cli)
     cluster_node_client_close(&client);
     return r;
 }
+
+static int tell_left(struct cli *cli, uint32_t node, bool discard)
+{
+    if (cli_json_wanted(cli))
+        return cli_json_print(stdout, cli->command->schema, MEMBER("node", node),
+                              MEMBER("discard", discard));
+    cli_failure_note(cli, "node %" PRIu32 " has left the cluster; its data folder may be removed",
+                     node);
+    return 0;
+}
+
+/* It goes on without a command that waits. */
+int cluster_change_leave(struct cli *cli)
+{
+    bool discard = cli_arguments_flag(&cli->arguments, "discard");
+    struct cluster_node_client client;
+    uint64_t operation = 0;
+    uint32_t node;
+    int r = read_node(cli->arguments.operands[0], &node);
+
+    if (r < 0)
+        return r;
+    r = cluster_node_client_open(cli, &client);
+    if (r == 0)
+        r = cluster_node_client_ask(&client, CLUSTER_ASK_LEAVE,
+                                    (const void *[]){&node, &discard, NULL}, &operation);
+    if (r == RAPAHUB_ETIMEDOUT)
+        cli_failure_hint(cli, "it goes on; `rapahub get nodes` says LEFT when it is done");
+    if (r == 0)
+        r = tell_left(cli, node, discard);
+    r = r < 0 ? cli_failure_report(cli, r) : r;
+    cluster_node_client_close(&client);
+    return r;
+}

@@ -25,6 +25,10 @@ static const struct cli_option dead_options[] = {
     FLAG("yes", "it is certain that nothing of the node runs; required"),
     FLAG("discard", "begin its containers also without what only its disk has"), NODE_OPTION, END};
 
+static const struct cli_option leave_options[] = {
+    FLAG("discard", "begin its containers elsewhere also without what only its disk has"),
+    NODE_OPTION, END};
+
 static const struct cli_option apply_options[] = {
     VALUE(FOLDER, "file", "FILE", "the pools; required", .letter = 'f'),
     FLAG("check", "only look whether the file is right; no node is asked"),
@@ -291,6 +295,24 @@ const struct cli_command cluster_commands[] = {
      .operands_min = 1,
      .operands_max = 1,
      .run = cluster_change_dead},
+    {.name = "node leave",
+     .operands = "NODE",
+     .summary = "take a node out of the cluster",
+     .text =
+         "Give the number of a node. It gets no more containers; its daemon holds calls, makes\n"
+         "last copies, and ends; then its containers begin on other nodes, and its state is\n"
+         "LEFT. The command waits for that. It is refused, and nothing is done, where only the\n"
+         "disk of that node has what a container keeps; with --discard the container begins\n"
+         "elsewhere without that. Its folder cannot be used again: a machine that is to be a\n"
+         "node again joins with an empty one.",
+     .example = "rapahub node leave 3",
+     .schema = "rapahub.node-leave/1",
+     .members = "node, discard",
+     .options = leave_options,
+     .operand = CLI_OPERAND_FREE,
+     .operands_min = 1,
+     .operands_max = 1,
+     .run = cluster_change_leave},
     {.name = "node certificate",
      .operands = "--name NAME --out FOLDER",
      .summary = "make a certificate of a client",

@@ -14,6 +14,7 @@ int cluster_change_delete(struct cli *cli);
 int cluster_change_release(struct cli *cli);
 int cluster_change_unpush(struct cli *cli);
 int cluster_change_dead(struct cli *cli);
+int cluster_change_leave(struct cli *cli);
 int cluster_fsck(struct cli *cli);
 int cluster_get_modules(struct cli *cli);
 int cluster_get_operations(struct cli *cli);

@@ -296,6 +296,16 @@ static void look_at_end(struct serving *serving)
     }
 }
 
+/* The warden ends too: the daemon has ended in order. r[impl cluster.leave.ends] */
+static void look_at_leave(struct serving *serving)
+{
+    if (serving->end != END_NOT || !rapahub_node_leaves(serving->node))
+        return;
+    rapahub_log(RAPAHUB_LOG_INFO, TOPIC,
+                "this node is to leave the cluster: its containers begin elsewhere");
+    serving->end = END_ASKED;
+}
+
 static void beat(struct serving *serving)
 {
     const struct daemon_options_ties *ties = &serving->options->ties;
@@ -332,6 +342,7 @@ static int turn(struct serving *serving)
     if (r >= 0 && has(serving, FD_CONTROL))
         r = rapahub_control_dispatch(serving->control);
     daemon_imports_step(&serving->imports);
+    look_at_leave(serving);
     look_at_end(serving);
     beat(serving);
     return r < 0 ? r : 0;

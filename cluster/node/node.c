@@ -407,6 +407,11 @@ int rapahub_node_stop(struct rapahub_node *node, rapahub_on_done *on_done, void 
     return cluster_event_queue_add(node->runner.events, &stops);
 }
 
+bool rapahub_node_leaves(const struct rapahub_node *node)
+{
+    return (node->runner.own & CLUSTER_RUNNER_LEAVES) != 0;
+}
+
 /* ---- it closes ---- */
 
 /* How much of the node the host still has. */

@@ -25,6 +25,10 @@
 #include "cluster/node/renewal/renewals.h"
 #include "cluster/node/services/services.h"
 
+/* What the metastore says of this node. */
+#define CLUSTER_RUNNER_FENCED 1u /* its session is another one than this, or none */
+#define CLUSTER_RUNNER_LEAVES 2u /* it is to leave the cluster */
+
 struct cluster_runner { /* its maker sets what is not NULL here, and releases it */
     struct cluster_boot *boot;
     struct cluster_core *core;
@@ -62,7 +66,7 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     const struct cluster_container_rows_hooks *hooks; /* by which the core is told at once; NULL: it
                                                          has not begun */
     bool started;
-    bool fenced; /* the metastore has another session of this node, or none */
+    uint8_t own; /* CLUSTER_RUNNER_FENCED, CLUSTER_RUNNER_LEAVES */
     bool busy;   /* events are being told */
     bool told;   /* some were, in turns of the host; the rest of a turn is due */
     int failure; /* a record of the metastore is not sound */

@@ -24,6 +24,7 @@ struct cli;
 #define CLUSTER_ASK_REMOVE       "remove(string) -> u64"          /* pool */
 #define CLUSTER_ASK_RELEASE      "release(string, u32) -> u64"    /* pool, container */
 #define CLUSTER_ASK_DEAD         "dead(u32, bool) -> u64"         /* node; discard */
+#define CLUSTER_ASK_LEAVE        "leave(u32, bool) -> u64"        /* node; discard */
 #define CLUSTER_ASK_UNPUSH       "unpush(string, string) -> void" /* name, version */
 #define CLUSTER_ASK_WAIT         "wait(u64, u64) -> string"       /* operation, ns; the operation */
 #define CLUSTER_ASK_TOKENS       "tokens() -> string"

@@ -45,12 +45,14 @@ static void take_out(struct cluster_naming_next *next, uint32_t node)
     next->count = kept;
 }
 
-/* It is no node of the cluster any more, or is held dead. This node lives. */
+/* It is no node of the cluster any more, or will not be and has ended, or is held dead. This node
+ * lives. */
 static bool is_away(const struct cluster_naming_choice *choice, uint32_t node)
 {
     const struct cluster_nodes_node *of = cluster_nodes_find(choice->context->nodes, node);
 
     return !of || of->state == CLUSTER_NODE_LEFT ||
+           cluster_nodes_has_ended(choice->context->nodes, node) ||
            (node != choice->context->node && cluster_dead_nodes_has(choice->dead, node));
 }
 

@@ -211,23 +211,50 @@ static struct cluster_key key_of(uint32_t node, uint64_t session)
     return (struct cluster_key){.kind = CLUSTER_KEY_RECOVERY, .node = node, .revision = session};
 }
 
+static void put_node(struct cluster_map_writer *writer, const struct cluster_context *context,
+                     uint32_t number, uint8_t state)
+{
+    const struct cluster_key key = {.kind = CLUSTER_KEY_NODE, .node = number};
+    const struct cluster_nodes_node *node = cluster_nodes_find(context->nodes, number);
+    struct cluster_record record;
+
+    ENSURE(node); /* else it was not planned */
+    record = cluster_nodes_record(node, state);
+    cluster_txns_expect(writer->txns, writer->place, &key, node->revision);
+    cluster_txns_put_record(writer->txns, writer->place, &key, &record);
+}
+
+/* A node that is to leave is not to come back. r[impl cluster.leave.draining] */
+static uint8_t fenced_state(const struct cluster_context *context, uint32_t number)
+{
+    const struct cluster_nodes_node *node = cluster_nodes_find(context->nodes, number);
+
+    return node && node->state == CLUSTER_NODE_DRAINING ? CLUSTER_NODE_DRAINING
+                                                        : CLUSTER_NODE_FENCED;
+}
+
 /* A session has one put, its first, so its number is the revision of that: one that another session
  * has followed is not deleted. r[impl cluster.session.fencer] */
 static void end_session(struct cluster_map_writer *writer, const struct cluster_context *context,
                         const struct cluster_recovery *recovery, bool fence)
 {
     const struct cluster_key session = {.kind = CLUSTER_KEY_SESSION, .node = recovery->node};
-    const struct cluster_key key = {.kind = CLUSTER_KEY_NODE, .node = recovery->node};
-    const struct cluster_nodes_node *node = cluster_nodes_find(context->nodes, recovery->node);
-
     cluster_txns_expect(writer->txns, writer->place, &session, fence ? recovery->session : 0);
     if (!fence)
         return;
-    ENSURE(node); /* else it was not planned */
     cluster_txns_delete(writer->txns, writer->place, &session);
-    cluster_txns_expect(writer->txns, writer->place, &key, node->revision);
-    cluster_txns_put(writer->txns, writer->place, &key,
-                     (struct rapahub_bytes){node->fenced, node->fenced_size});
+    put_node(writer, context, recovery->node, fenced_state(context, recovery->node));
+}
+
+/* A node that has left has no session, and gets none. r[impl cluster.leave.left] */
+static void put_leaving(struct cluster_map_writer *writer, const struct cluster_context *context)
+{
+    const struct cluster_plan *plan = &writer->plan;
+    const struct cluster_key session = {.kind = CLUSTER_KEY_SESSION, .node = plan->node};
+
+    if (plan->node_state == CLUSTER_NODE_LEFT)
+        cluster_txns_expect(writer->txns, writer->place, &session, 0);
+    put_node(writer, context, plan->node, plan->node_state);
 }
 
 static void put_recovery(struct cluster_map_writer *writer, const struct cluster_context *context)
@@ -274,6 +301,8 @@ static int build(struct cluster_map_writer *writer, const struct cluster_context
         put_pool(writer, context, operations);
     if (plan->with_recovery != CLUSTER_PLAN_NO_RECOVERY)
         put_recovery(writer, context);
+    if (plan->node_state != 0)
+        put_leaving(writer, context);
     return cluster_txns_end(writer->txns, writer->place, out);
 }
 
@@ -360,6 +389,8 @@ static void happened(struct cluster_map_writer *writer, struct cluster_context *
     change_operations(&writer->plan, operations, revision);
     change_pool(writer, context, revision);
     change_recovery(&writer->plan, context, revision);
+    if (writer->plan.node_state != 0)
+        cluster_nodes_written(context->nodes, writer->plan.node, writer->plan.node_state, revision);
     if (writer->plan.changes_count == 0) {
         move(writer, CLUSTER_MAP_WRITER_IDLE);
         return;

@@ -8,6 +8,7 @@
 
 #include "cluster/core/base/index.h"
 #include "cluster/core/base/table.h"
+#include "hub/base/check.h"
 
 struct cluster_nodes {
     struct cluster_table rows;
@@ -101,6 +102,7 @@ static void set(struct cluster_nodes_node *row, uint64_t session,
     row->named_only = record->capacity == 0 && !own;
     row->session = session;
     row->state = record->state;
+    row->leaves &= record->state != CLUSTER_NODE_DRAINING && record->state != CLUSTER_NODE_LEFT;
     row->capacity = record->capacity > 0 ? record->capacity : 1;
     memset(row->zone, 0, sizeof row->zone);
     if (record->zone.size > 0)
@@ -130,16 +132,45 @@ void cluster_nodes_keep(struct cluster_nodes *nodes, uint32_t node, uint64_t rev
                         const struct cluster_record_node *record)
 {
     struct cluster_nodes_node *row = cluster_nodes_find(nodes, node);
-    struct cluster_record fenced = {.node = *record};
+    const struct cluster_record kept = {.node = *record};
     struct hub_writer writer;
 
     if (!row)
         return;
-    fenced.node.state = CLUSTER_NODE_FENCED;
-    hub_writer_init(&writer, row->fenced, sizeof row->fenced);
+    hub_writer_init(&writer, row->record, sizeof row->record);
     row->revision = revision;
-    row->fenced_size =
-        cluster_record_put(&writer, CLUSTER_KEY_NODE, &fenced) == 0 ? (uint32_t)writer.size : 0;
+    row->record_size =
+        cluster_record_put(&writer, CLUSTER_KEY_NODE, &kept) == 0 ? (uint32_t)writer.size : 0;
+}
+
+struct cluster_record cluster_nodes_record(const struct cluster_nodes_node *node, uint8_t state)
+{
+    struct cluster_record record;
+
+    ENSURE(cluster_record_read(CLUSTER_KEY_NODE,
+                               (struct rapahub_bytes){node->record, node->record_size},
+                               &record) == 0);
+    record.node.state = state;
+    return record;
+}
+
+void cluster_nodes_written(struct cluster_nodes *nodes, uint32_t node, uint8_t state,
+                           uint64_t revision)
+{
+    struct cluster_nodes_node *row = cluster_nodes_find(nodes, node);
+
+    if (!row || row->revision >= revision) /* a reading has told of it before */
+        return;
+    row->state = state;
+    row->leaves = false;
+    row->revision = revision;
+}
+
+bool cluster_nodes_has_ended(const struct cluster_nodes *nodes, uint32_t node)
+{
+    const struct cluster_nodes_node *row = cluster_nodes_find(nodes, node);
+
+    return row && row->state == CLUSTER_NODE_DRAINING && row->revision != 0 && row->session == 0;
 }
 
 uint64_t cluster_nodes_session(const struct cluster_nodes *nodes, uint32_t node)

@@ -30,8 +30,10 @@ struct cluster_nodes_node {
     uint32_t zone_first;    /* place of the first node of its zone */
     uint32_t zone_load;     /* that node's: containers of the pool in the zone */
     uint32_t recovering;    /* counted by recover.h: containers that recover there */
-    uint32_t fenced_size;   /* of its record as it is once the node is fenced; 0: not known */
-    uint8_t fenced[CLUSTER_NODES_RECORD_MAX];
+    bool leaves;            /* a person wants that; its record does not say so yet */
+    bool discard;           /* also without what only its disk has */
+    uint32_t record_size;   /* 0: its record is not known, or too large */
+    uint8_t record[CLUSTER_NODES_RECORD_MAX];
 };
 
 struct cluster_nodes;
@@ -46,10 +48,20 @@ void cluster_nodes_release(struct cluster_nodes **nodes);
 int cluster_nodes_put(struct cluster_nodes *nodes, uint32_t node, uint64_t session,
                       const struct cluster_record_node *record);
 
-/* Keeps the record of a node that is known as it will be when the node is fenced, with the revision
- * of its last put. */
+/* Keeps the record of a node that is known, with the revision of its last put. */
 void cluster_nodes_keep(struct cluster_nodes *nodes, uint32_t node, uint64_t revision,
                         const struct cluster_record_node *record);
+
+/* Returns the record that was kept of a node, with this state, and with views of it; there is one.
+ */
+struct cluster_record cluster_nodes_record(const struct cluster_nodes_node *node, uint8_t state);
+
+/* The record of a node was written with this state. */
+void cluster_nodes_written(struct cluster_nodes *nodes, uint32_t node, uint8_t state,
+                           uint64_t revision);
+
+/* Says whether a node is to leave the cluster, and has ended itself: nothing more comes of it. */
+bool cluster_nodes_has_ended(const struct cluster_nodes *nodes, uint32_t node);
 
 /* Return the node at a place in use; a node, or NULL; the next after a place, which becomes its
  * place; 0 is before the first.

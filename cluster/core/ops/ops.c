@@ -218,6 +218,8 @@ static int find_operation(struct cluster_ops *ops, const struct cluster_orders_o
 
     if (order->kind == CLUSTER_ORDER_DEAD)
         return cluster_recover_order(&ops->context, order, out);
+    if (order->kind == CLUSTER_ORDER_LEAVE)
+        return cluster_recover_leave(&ops->context, order, out);
     status = find_place(ops, order, &place);
     *out = place != 0 ? cluster_operations_at(ops->operations, place)->number : 0;
     return status;
@@ -281,6 +283,17 @@ static void give_up_word(struct cluster_ops *ops, uint32_t place, int32_t status
         cluster_recoveries_remove(ops->context.recoveries, place);
 }
 
+static void give_up_leave(struct cluster_ops *ops, uint32_t number, int32_t status,
+                          const char *text)
+{
+    struct cluster_nodes_node *node = cluster_nodes_find(ops->context.nodes, number);
+
+    if (node)
+        node->leaves = false;
+    cluster_orders_end_all(ops->orders, &ops->context, CLUSTER_RECOVERIES_LEAVE | number, status,
+                           text);
+}
+
 /* Gives up what is not in the metastore of the plan that has not happened; nothing was done. */
 static void give_up_new(struct cluster_ops *ops, int32_t status, const char *text)
 {
@@ -291,6 +304,8 @@ static void give_up_new(struct cluster_ops *ops, int32_t status, const char *tex
             give_up(ops, plan->operations[i].place, status, text);
     if (plan->with_recovery != CLUSTER_PLAN_NO_RECOVERY)
         give_up_word(ops, plan->recovery, status, text);
+    if (plan->node_state == CLUSTER_NODE_DRAINING)
+        give_up_leave(ops, plan->node, status, text);
 }
 
 static void give_up_all(struct cluster_ops *ops)
@@ -363,22 +378,6 @@ static void look_at_entries(struct cluster_ops *ops, struct cluster_plan *plan)
     }
     if (leads)
         cluster_recover_end(&recover);
-}
-
-/* Orders that wait for a recovery end once it is durable, or is over. */
-static void settle_recoveries(struct cluster_ops *ops)
-{
-    const struct cluster_nodes_node *node;
-    uint32_t place = 0;
-
-    while ((node = cluster_nodes_after(ops->context.nodes, &place))) {
-        const struct cluster_recovery *recovery =
-            cluster_recoveries_find(ops->context.recoveries, node->node);
-
-        if (!recovery || cluster_recoveries_is_stored(recovery))
-            cluster_orders_end_all(ops->orders, &ops->context,
-                                   CLUSTER_RECOVERIES_ORDER | node->node, 0, "");
-    }
 }
 
 /* The time of an operation counts from when this life of the node saw it first. */
@@ -460,7 +459,7 @@ void cluster_ops_step(struct cluster_ops *ops)
     context->reports = 0;
     cluster_orders_settle(ops->orders, context, ops->operations);
     if (cluster_context_leads(context) && cluster_orders_count(ops->orders) > 0)
-        settle_recoveries(ops);
+        cluster_recover_settle(context, ops->orders);
     look_at_all(ops);
     if (cluster_effects_space(context->effects) < 2 || cluster_pending_space(context->pending) == 0)
         cluster_context_wake(context, context->now_ns + AGAIN_NS);

@@ -21,14 +21,15 @@ enum cluster_orders_kind {
     CLUSTER_ORDER_RELEASE, /* a container of it shall be begun, although that failed too often */
     CLUSTER_ORDER_WAIT,    /* ends with the operation, as it does */
     CLUSTER_ORDER_DEAD,    /* a node is dead: what it had begins elsewhere */
+    CLUSTER_ORDER_LEAVE,   /* a node is to end, and what it has begins elsewhere, for ever */
     CLUSTER_ORDER_KINDS
 };
 
 struct cluster_orders_order {
     uint8_t kind;
     uint32_t container;            /* RELEASE */
-    uint32_t node;                 /* DEAD */
-    bool discard;                  /* DEAD: also what is kept on its disk alone, without that */
+    uint32_t node;                 /* DEAD, LEAVE */
+    bool discard;                  /* the same: also what is kept on its disk alone, without that */
     uint64_t number;               /* the asker's name for it; no open one has it */
     uint64_t operation;            /* WAIT */
     struct rapahub_string pool;    /* DELETE, RELEASE: its name */

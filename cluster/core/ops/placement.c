@@ -130,6 +130,20 @@ int cluster_placement_check(const struct cluster_context *context,
     return check_space(context, *containers);
 }
 
+bool cluster_placement_has_other(const struct cluster_context *context,
+                                 const struct cluster_pools_pool *pool, uint32_t node)
+{
+    const struct cluster_nodes_node *other;
+    struct cluster_pool_spec spec;
+    uint32_t place = 0;
+
+    ENSURE(cluster_pool_spec_read(cluster_pools_record(context->pools, pool).spec, &spec) == 0);
+    while ((other = cluster_nodes_after(context->nodes, &place)))
+        if (other->node != node && cluster_placement_may_have(context, other, &spec))
+            return true;
+    return false;
+}
+
 /* ---- placing ---- */
 
 void cluster_placement_begin(const struct cluster_context *context,

@@ -32,6 +32,10 @@ struct cluster_placement {
     bool each;               /* each node gets one */
 };
 
+/* Says whether any other node may have what this one has of a pool. */
+bool cluster_placement_has_other(const struct cluster_context *context,
+                                 const struct cluster_pools_pool *pool, uint32_t node);
+
 /* Begins to place containers of a pool: looks at what each node has. */
 void cluster_placement_begin(const struct cluster_context *context,
                              const struct cluster_pools_pool *pool,

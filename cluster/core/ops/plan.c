@@ -12,13 +12,14 @@ void cluster_plan_init(struct cluster_plan *plan)
     plan->pool = 0;
     plan->with_pool = CLUSTER_PLAN_NO_POOL;
     plan->with_recovery = CLUSTER_PLAN_NO_RECOVERY;
+    plan->node_state = 0;
 }
 
 bool cluster_plan_is_empty(const struct cluster_plan *plan)
 {
     return plan->changes_count == 0 && plan->operations_count == 0 &&
            plan->with_pool == CLUSTER_PLAN_NO_POOL &&
-           plan->with_recovery == CLUSTER_PLAN_NO_RECOVERY;
+           plan->with_recovery == CLUSTER_PLAN_NO_RECOVERY && plan->node_state == 0;
 }
 
 uint32_t cluster_plan_space(const struct cluster_plan *plan)
@@ -84,6 +85,12 @@ void cluster_plan_recovery(struct cluster_plan *plan, const struct cluster_recov
     plan->with_recovery = (uint8_t)how;
     plan->recovery = recovery->place;
     plan->session = recovery->session;
+}
+
+void cluster_plan_node(struct cluster_plan *plan, uint32_t node, uint8_t state)
+{
+    plan->node = node;
+    plan->node_state = state;
 }
 
 void cluster_plan_put_pool(struct cluster_plan *plan, uint64_t pool, enum cluster_pool_state state)

@@ -36,11 +36,13 @@ enum cluster_plan_recovery {
 
 struct cluster_plan {
     uint32_t changes_count, operations_count;
-    uint32_t recovery;                             /* its place in recoveries.h */
-    uint64_t session;                              /* that of the recovery */
-    uint8_t with_recovery;                         /* enum cluster_plan_recovery */
-    uint64_t pool;                                 /* that is put or deleted */
-    uint8_t with_pool;                             /* enum cluster_plan_pool */
+    uint32_t recovery;     /* its place in recoveries.h */
+    uint64_t session;      /* that of the recovery */
+    uint8_t with_recovery; /* enum cluster_plan_recovery */
+    uint64_t pool;         /* that is put or deleted */
+    uint8_t with_pool;     /* enum cluster_plan_pool */
+    uint8_t node_state;    /* enum cluster_record_node_state that `node` gets; 0: none does */
+    uint32_t node;
     uint8_t pool_state;                            /* enum cluster_pool_state, where it is put */
     uint64_t revisions[CLUSTER_DELTA_CHANGES_MAX]; /* each entry's before; 0: there was none */
     struct cluster_delta_change changes[CLUSTER_DELTA_CHANGES_MAX];
@@ -72,6 +74,9 @@ void cluster_plan_forget(struct cluster_plan *plan, uint32_t place);
 /* Adds what becomes of a recovery. */
 void cluster_plan_recovery(struct cluster_plan *plan, const struct cluster_recovery *recovery,
                            enum cluster_plan_recovery how);
+
+/* Adds that the record of a node is put with this state. */
+void cluster_plan_node(struct cluster_plan *plan, uint32_t node, uint8_t state);
 
 /* Adds that the pool is put with this state, or that it is deleted, with its name. */
 void cluster_plan_put_pool(struct cluster_plan *plan, uint64_t pool, enum cluster_pool_state state);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recover: containers of a node that is dead, for certain, begin on other nodes. The node that
- * leads ends the session of the dead one first; from then on nothing that it wrote, or still
- * writes, counts. Then it gives each container another owner, a few at a time, and that one begins
- * it. A container of which anything is kept on the disk of the dead node alone waits for that node,
- * until a person gives up what is there.
+/* recover: containers of a node that is dead, for certain, or that leaves the cluster, begin on
+ * other nodes. The node that leads ends the session of the dead one first; from then on nothing
+ * that it wrote, or still writes, counts. Then it gives each container another owner, a few at a
+ * time, and that one begins it. A container of which anything is kept on the disk of the dead node
+ * alone waits for that node, until a person gives up what is there.
  */
 #ifndef CLUSTER_CORE_OPS_RECOVER_H
 #define CLUSTER_CORE_OPS_RECOVER_H
@@ -59,5 +59,14 @@ int cluster_recover_death(struct cluster_context *context, uint32_t node, uint64
  * is this node; -ENOENT: there is no such node. */
 int cluster_recover_order(struct cluster_context *context, const struct cluster_orders_order *order,
                           uint64_t *operation);
+
+/* An order LEAVE; the same. RAPAHUB_ESTATE, RAPAHUB_ENOCOPY: it has something that would be lost,
+ * or that no other node may have. */
+int cluster_recover_leave(struct cluster_context *context, const struct cluster_orders_order *order,
+                          uint64_t *operation);
+
+/* Ends the orders that wait for a recovery which is durable, or over, and for a node that has left.
+ */
+void cluster_recover_settle(struct cluster_context *context, struct cluster_orders *orders);
 
 #endif

@@ -17,6 +17,9 @@
  * operation has such a number. It ends by cluster_orders_end_all. */
 #define CLUSTER_RECOVERIES_ORDER (UINT64_C(1) << 63)
 
+/* The same, of an order that waits until a node has left the cluster. */
+#define CLUSTER_RECOVERIES_LEAVE (CLUSTER_RECOVERIES_ORDER | UINT64_C(1) << 62)
+
 struct cluster_recovery {
     uint64_t session;  /* entries of it, and of earlier ones, are lost */
     uint64_t revision; /* the last put of its record; 0: it is not in the metastore yet */

@@ -63,13 +63,14 @@ void cluster_removal_entry(struct cluster_context *context, struct cluster_lives
 }
 
 /* A node that is none of the cluster any more has nothing to remove. A pool does not wait for one
- * that is fenced, and what it has on its disk stays there. */
+ * that is fenced or leaves, and what it has on its disk stays there. */
 static bool has_left(const struct cluster_context *context, const struct cluster_entry *entry)
 {
     uint32_t holder = cluster_entry_holder(entry);
     const struct cluster_nodes_node *node = cluster_nodes_find(context->nodes, holder);
 
     return holder != 0 && (!node || node->state == CLUSTER_NODE_LEFT ||
+                           cluster_nodes_has_ended(context->nodes, holder) ||
                            (node->state == CLUSTER_NODE_FENCED && node->session == 0));
 }
 

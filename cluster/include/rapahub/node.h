@@ -91,6 +91,11 @@ RAPAHUB_API_CHECKED int rapahub_node_dispatch(struct rapahub_node *node);
  * and makes no system call for the rest. It does and fails as rapahub_node_dispatch. */
 RAPAHUB_API_CHECKED int rapahub_node_settle(struct rapahub_node *node);
 
+/* Says whether the cluster wants the node to leave it: then it is to be stopped in order, and
+ * closed; its containers begin on other nodes after that, and its folder is of no use any more.
+ * Owner. */
+RAPAHUB_API bool rapahub_node_leaves(const struct rapahub_node *node);
+
 /* Begins to stop in order: no new calls run, those that run end, guests end, the session is closed.
  * It goes on in the two functions above; on_done runs there, once, unless this fails. Then it is to
  * be closed. RAPAHUB_ESTATE: it stops already. */

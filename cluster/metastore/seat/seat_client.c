@@ -307,7 +307,7 @@ static int step(struct cluster_metastore *base, uint64_t now_ns, uint64_t *out_n
     *out_next_ns = cluster_seat_calls_due(&client->calls, now_ns);
     if (link_ns < *out_next_ns)
         *out_next_ns = link_ns;
-    return 0;
+    return client->link->refused ? client->link->refused(client->user) : 0;
 }
 
 static int stats(const struct cluster_metastore *base, struct cluster_metastore_stats *out)

@@ -27,7 +27,7 @@ struct cluster_seat_link {
     void (*hang_up)(void *user);
     /* The descriptor that is readable when the link has something; -1: there is none. */
     int (*fd)(const void *user);
-    /* The next three are of a link that its client drives. NULL: it comes and goes by itself.
+    /* The next four are of a link that its client drives. NULL: it comes and goes by itself.
      * begin: the metastore is being opened with these options; the seat is at HOST:PORT. A failure,
      * with its diagnosis, is that of the opening. */
     int (*begin)(void *user, struct cluster_metastore *store, const char *seat,
@@ -35,6 +35,9 @@ struct cluster_seat_link {
     /* Goes on with the link, first in each step of the client, of which it may call the functions
      * of seat_client.h. Returns when it wants that again at the latest, or HUB_NEVER. */
     uint64_t (*step)(void *user, uint64_t now_ns);
+    /* After each of its steps: a failure, with its diagnosis, once the seat has said that it will
+     * never serve this node. Each step of the client fails with it. */
+    int (*refused)(const void *user);
     /* The metastore is being closed. */
     void (*end)(void *user);
 };

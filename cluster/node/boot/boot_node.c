@@ -107,7 +107,8 @@ static int write_active(const struct cluster_store_wait *wait, const struct own 
                : r;
 }
 
-/* A node that was fenced is one again, with the session that it has begun.
+/* A node that was fenced is one again, with the session that it has begun; another that is to leave
+ * ends in order as soon as it has read that.
  * r[impl cluster.join.active] r[impl cluster.session.back] */
 int cluster_boot_node_activate(const struct cluster_boot *boot, const char *listen)
 {
@@ -124,7 +125,8 @@ int cluster_boot_node_activate(const struct cluster_boot *boot, const char *list
     r = cluster_store_keys_get(
         &wait, &(struct cluster_key){.kind = CLUSTER_KEY_NODE, .node = boot->folder.node}, 0, take,
         &own);
-    if (r < 0 || (own.state == CLUSTER_NODE_ACTIVE && own.same))
+    if (r < 0 || (own.state == CLUSTER_NODE_ACTIVE && own.same) ||
+        own.state == CLUSTER_NODE_DRAINING)
         return r;
     if (own.state != CLUSTER_NODE_JOINING && own.state != CLUSTER_NODE_ACTIVE &&
         own.state != CLUSTER_NODE_FENCED)

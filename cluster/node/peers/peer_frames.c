@@ -114,11 +114,13 @@ static int hand_up(struct cluster_peer_link *link, enum cluster_peer_user which,
 }
 
 /* The other side closes, mostly because it refuses this one: its words are told. The seat alone
- * says that a session is over. */
+ * says that a session is over, or that this is no node any more. */
 static int take_close(const struct cluster_peer_link *link, const struct cluster_body_close *close)
 {
-    if (close->code == RAPAHUB_EFENCED && link->dial == &link->links->seat)
-        link->links->fenced = true;
+    const bool of_seat = link->dial == &link->links->seat;
+
+    link->links->fenced |= of_seat && close->code == RAPAHUB_EFENCED;
+    link->links->none |= of_seat && close->code == RAPAHUB_ESTALE;
     return rapahub_fail(close->code < 0 ? close->code : RAPAHUB_ECLOSED, "",
                         "the node at %s says: %.*s", link->where, (int)close->text.size,
                         close->text.data);

@@ -88,7 +88,7 @@ static int compare(const struct cluster_peer_link *link, const struct cluster_bo
     if (!row)
         return 0;
     if (row->gone)
-        return rapahub_fail(RAPAHUB_EACCES, RECORD,
+        return rapahub_fail(RAPAHUB_ESTALE, RECORD,
                             "node %" PRIu32 " is no node of the cluster any more", hello->node);
     if (row->fenced && hello->origin != 0 && hello->origin <= row->over)
         return rapahub_fail(RAPAHUB_EFENCED, "cluster.session.back",

@@ -98,6 +98,7 @@ struct cluster_peer_links {
     uint32_t seat_node; /* the seat's number; 0: this node is the seat, and dials no other one */
     bool reachable;     /* this node has an address in its own record */
     bool fenced;        /* the seat says that the session of this node is over */
+    bool none;          /* the seat says that this is no node any more */
     struct cluster_peer_row rows[CLUSTER_PEER_ROWS_MAX];
     uint64_t refusal_ns; /* a refusal was last logged */
     struct cluster_peer_links_counts counts;

@@ -216,6 +216,11 @@ bool cluster_peer_links_is_fenced(const struct cluster_peer_links *self)
     return self->fenced;
 }
 
+bool cluster_peer_links_is_none(const struct cluster_peer_links *self)
+{
+    return self->none;
+}
+
 int cluster_peer_links_send(struct cluster_peer_links *self, uint32_t node,
                             const struct cluster_frame *header, struct rapahub_bytes body)
 {

@@ -117,6 +117,9 @@ uint64_t cluster_peer_links_session(struct cluster_peer_links *self, uint32_t no
 /* Says whether the seat has refused this node, since its session was ended there. */
 bool cluster_peer_links_is_fenced(const struct cluster_peer_links *self);
 
+/* Says whether the seat has refused this node, since it is none of the cluster any more. */
+bool cluster_peer_links_is_none(const struct cluster_peer_links *self);
+
 /* Sends a frame of CALLS, STEPS or DETECTION: copied. Without credit of the other side it waits, in
  * its order. -ENOTCONN: no link to the node is up, or its session is not known. RAPAHUB_EFULL: too
  * much waits; the link ends, which `lost` tells. Others of cluster_connection_put: likewise. */

@@ -136,7 +136,7 @@ static void note_addresses(struct cluster_peer_dial *dial, struct cluster_list a
 static int why_ends(const struct cluster_peer_link *link, const struct cluster_peer_row *row)
 {
     if (row->gone)
-        return rapahub_fail(RAPAHUB_EACCES, RULE,
+        return rapahub_fail(RAPAHUB_ESTALE, RULE,
                             "node %" PRIu32 " is no node of the cluster any more", row->node);
     if (link->session == 0)
         return 0;

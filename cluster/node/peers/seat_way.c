@@ -103,6 +103,18 @@ static uint64_t step(void *user, uint64_t now_ns)
     return cluster_peer_links_step(way->links, now_ns);
 }
 
+/* r[impl cluster.leave.left] */
+static int refused(const void *user)
+{
+    const struct cluster_seat_way *way = user;
+
+    return !cluster_peer_links_is_none(way->links)
+               ? 0
+               : rapahub_fail(RAPAHUB_ESTALE, "cluster.leave.left",
+                              "this node is no node of the cluster any more, since it has left: a "
+                              "machine that is to be one again joins with an empty folder");
+}
+
 static void end(void *user)
 {
     struct cluster_seat_way *way = user;
@@ -113,4 +125,4 @@ static void end(void *user)
 }
 
 const struct cluster_seat_link cluster_seat_way_link = {has_room, put,  hang_up, fd_of,
-                                                        begin,    step, end};
+                                                        begin,    step, refused, end};

@@ -50,3 +50,36 @@ int cluster_node_orders_dead(struct cluster_asking *asking, struct cluster_asker
                 discard ? ", and gives up what only its disk has" : "");
     return cluster_event_queue_add(asking->events, &event);
 }
+
+/* A node without a session is not watched: it has nothing to end.
+ * r[impl cluster.leave.order] */
+static int check_answers(const struct cluster_lists *lists, uint32_t node)
+{
+    struct cluster_detector_verdict verdict;
+
+    return !cluster_detector_verdict(lists->detector, node, &verdict) ||
+                   (strcmp(verdict.word, "dead") != 0 && strcmp(verdict.word, "suspect") != 0)
+               ? 0
+               : rapahub_fail(RAPAHUB_ESTATE, "cluster.leave.order",
+                              "node %u does not answer, so it cannot end in order: start rapahubd "
+                              "there; or, if its machine is off, say so first: `rapahub node dead "
+                              "%u --yes`",
+                              node, node);
+}
+
+int cluster_node_orders_leave(struct cluster_asking *asking, struct cluster_asker *asker,
+                              struct hub_reader *arguments)
+{
+    const uint32_t node = (uint32_t)hub_postcard_read_unsigned(arguments, 32);
+    const bool discard = hub_postcard_read_bool(arguments);
+    const struct cluster_orders_order order = {
+        .kind = CLUSTER_ORDER_LEAVE, .number = asker->number, .node = node, .discard = discard};
+    const struct cluster_event event = {.kind = CLUSTER_EVENT_ORDER, .order = &order};
+    int status = check_answers(&asking->lists, node);
+
+    if (arguments->failure < 0 || status < 0)
+        return arguments->failure < 0 ? arguments->failure : status;
+    rapahub_log(RAPAHUB_LOG_INFO, "node", "a person wants that node %u leaves the cluster%s", node,
+                discard ? ", also without what only its disk has" : "");
+    return cluster_event_queue_add(asking->events, &event);
+}

@@ -12,4 +12,10 @@
 int cluster_node_orders_dead(struct cluster_asking *asking, struct cluster_asker *asker,
                              struct hub_reader *arguments);
 
+/* Says to the core that a node is to leave the cluster. The arguments are its number, and whether
+ * what only its disk has is given up. The answer comes when it has left. RAPAHUB_ESTATE: it does
+ * not answer. */
+int cluster_node_orders_leave(struct cluster_asking *asking, struct cluster_asker *asker,
+                              struct hub_reader *arguments);
+
 #endif

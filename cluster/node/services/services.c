@@ -245,6 +245,7 @@ static int take_token_revoke(struct cluster_asking *asking, struct cluster_asker
     X("apply(bytes, bool) -> u64", ADMIN, LEADER, take_apply)                           \
     X("remove(string) -> u64", ADMIN, LEADER, take_remove)                              \
     X("dead(u32, bool) -> u64", ADMIN, LEADER, cluster_node_orders_dead)                \
+    X("leave(u32, bool) -> u64", ADMIN, LEADER, cluster_node_orders_leave)              \
     X("push(string, u64, u64, bytes) -> bool", ADMIN, EACH_NODE, take_push)             \
     X("unpush(string, string) -> void", ADMIN, LEADER, take_unpush)                     \
     X("tokens() -> string", VIEWER, EACH_NODE, take_tokens)                             \
