@@ -68,7 +68,7 @@ struct cluster_effect {
     struct cluster_uid uid;                 /* RUN */
     uint64_t chain;                         /* RUN: calls that are made to answer it have it too */
     uint64_t payload;                       /* number of a body that is outside; 0: it is `body` */
-    uint64_t token, lineage;                /* of the life of the container */
+    uint64_t token, lineage;                /* of the life of the container; RUN has the token */
     uint64_t epoch;                         /* REPORT, HELD: of its entry */
     const struct cluster_txn *txn;          /* TXN */
     const struct cluster_peer_frame *frame; /* SEND; good as long as a body */
