@@ -27,6 +27,7 @@ int cluster_container_rows_init(struct cluster_container_rows *rows,
     hub_list_init(&rows->asked);
     hub_list_init(&rows->waiting);
     hub_list_init(&rows->closing);
+    hub_list_init(&rows->plugged);
     if (cluster_table_init(&rows->rows, CONTAINERS_MAX, sizeof(struct cluster_container_row)) < 0 ||
         cluster_index_init(&rows->index, CONTAINERS_MAX, hub_clock_now()) < 0)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %d containers", CONTAINERS_MAX);

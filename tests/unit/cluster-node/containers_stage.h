@@ -9,6 +9,7 @@
 
 #include "cluster/base/ids.h"
 #include "cluster/node/guests/container_beginning.h"
+#include "cluster/node/guests/container_copies.h"
 #include "cluster/node/guests/container_removal.h"
 #include "cluster/node/guests/container_rows.h"
 #include "hub/base/clock.h"
@@ -127,15 +128,27 @@ CONTAINERS static void containers_end_step(enum containers_step kind, int status
     step.on_done(step.user, status, NULL);
 }
 
-/* The core is told this, and that it has such a status. */
-CONTAINERS static void containers_told(uint8_t kind, uint64_t id, int status)
+/* Returns the next event that the core is told, or NULL; those that wake the node are left out. */
+CONTAINERS static const struct cluster_event *containers_next(void)
 {
     const struct cluster_event *event = cluster_event_queue_take(containers_stage.events);
 
-    while (event && event->kind == CLUSTER_EVENT_TICK) { /* it wakes the node */
+    while (event && event->kind == CLUSTER_EVENT_TICK) {
         cluster_event_queue_done(containers_stage.events);
         event = cluster_event_queue_take(containers_stage.events);
     }
+    return event;
+}
+
+CONTAINERS static void containers_told_nothing(void)
+{
+    assert_null(containers_next());
+}
+
+CONTAINERS static void containers_told(uint8_t kind, uint64_t id, int status)
+{
+    const struct cluster_event *event = containers_next();
+
     assert_non_null(event);
     assert_int_equal(event->kind, kind);
     assert_int_equal(event->id, id);
@@ -173,6 +186,7 @@ CONTAINERS static int containers_open(void **state)
 CONTAINERS static int containers_close(void **state)
 {
     (void)state;
+    cluster_container_copies_fini(&containers_stage.rows);
     cluster_container_rows_fini(&containers_stage.rows);
     cluster_event_queue_release(&containers_stage.events);
     cluster_pool_records_release(&containers_stage.pools);
