@@ -72,7 +72,7 @@ static void tell(const struct copying *copying, struct cluster_event event)
     event.token = copying->token;
     event.node = has_joined(copying) ? copying->joined : 0;
     if (cluster_event_queue_add(copying->rows->parts.events, &event) < 0)
-        rapahub_clear_error(); /* no memory: it is never known as durable */
+        cluster_event_queue_lose(copying->rows->parts.events);
 }
 
 static void end(struct copying *copying)

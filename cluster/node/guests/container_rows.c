@@ -137,7 +137,7 @@ void cluster_container_rows_tell(struct cluster_container_row *row, struct clust
     event.pool = row->pool;
     event.container = row->container;
     if (cluster_event_queue_add(row->rows->parts.events, &event) < 0)
-        rapahub_clear_error(); /* the core's own deadline ends it */
+        cluster_event_queue_lose(row->rows->parts.events);
 }
 
 void cluster_container_rows_wake(struct cluster_container_rows *rows)
@@ -145,7 +145,7 @@ void cluster_container_rows_wake(struct cluster_container_rows *rows)
     const struct cluster_event wake = {.kind = CLUSTER_EVENT_TICK};
 
     if (cluster_event_queue_add(rows->parts.events, &wake) < 0)
-        rapahub_clear_error();
+        cluster_event_queue_lose(rows->parts.events);
 }
 
 void cluster_container_rows_answer_begin(struct cluster_container_row *row, int status,
@@ -179,5 +179,5 @@ void cluster_container_rows_refuse(struct cluster_container_rows *rows, uint8_t 
     const struct cluster_event event = {.kind = kind, .id = id, .status = status};
 
     if (cluster_event_queue_add(rows->parts.events, &event) < 0)
-        rapahub_clear_error();
+        cluster_event_queue_lose(rows->parts.events);
 }

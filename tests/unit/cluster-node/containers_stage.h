@@ -37,7 +37,19 @@ static struct {
     } asked;
     int refuses; /* what the next step is refused with; 0: it begins */
     bool held;
+    bool no_memory; /* for events */
 } containers_stage;
+
+int __real_cluster_event_queue_add(struct cluster_event_queue *queue,
+                                   const struct cluster_event *event);
+int __wrap_cluster_event_queue_add(struct cluster_event_queue *queue,
+                                   const struct cluster_event *event);
+int __wrap_cluster_event_queue_add(struct cluster_event_queue *queue,
+                                   const struct cluster_event *event)
+{
+    return containers_stage.no_memory ? rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for an event")
+                                      : __real_cluster_event_queue_add(queue, event);
+}
 
 CONTAINERS static int containers_take_step(enum containers_step kind,
                                            const struct rapahub_step *step)
@@ -154,6 +166,12 @@ CONTAINERS static void containers_told(uint8_t kind, uint64_t id, int status)
     assert_int_equal(event->id, id);
     assert_int_equal(event->status, status);
     cluster_event_queue_done(containers_stage.events);
+}
+
+/* The core cannot be told: the node is to end. */
+CONTAINERS static void containers_lost(void)
+{
+    assert_true(cluster_event_queue_has_lost(containers_stage.events));
 }
 
 CONTAINERS static int containers_open(void **state)

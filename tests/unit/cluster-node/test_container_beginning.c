@@ -80,6 +80,16 @@ static void one_that_cannot_be_removed_ends_the_begin(void **state)
     assert_int_equal(containers_stage.rows.steps, 0);
 }
 
+/* r[verify cluster.node.lost] */
+static void the_end_of_a_begin_is_not_lost_in_silence(void **state)
+{
+    (void)state;
+    (void)containers_begin(CONTAINERS_BEGIN);
+    containers_stage.no_memory = true;
+    containers_end_step(HOST_BEGIN, 0);
+    containers_lost();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -91,6 +101,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_refusal_at_once_is_the_same, containers_open,
                                         containers_close),
         cmocka_unit_test_setup_teardown(one_that_cannot_be_removed_ends_the_begin, containers_open,
+                                        containers_close),
+        cmocka_unit_test_setup_teardown(the_end_of_a_begin_is_not_lost_in_silence, containers_open,
                                         containers_close),
     };
 

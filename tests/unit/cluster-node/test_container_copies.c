@@ -88,6 +88,26 @@ static void a_node_may_end_before_it_is_unplugged(void **state)
     (void)fail_to_unplug();
 }
 
+/* r[verify cluster.node.lost] */
+static void the_end_of_a_copy_is_not_lost_in_silence(void **state)
+{
+    (void)state;
+    (void)containers_serve();
+    copy();
+    containers_stage.no_memory = true;
+    containers_end_step(HOST_PLUG, RAPAHUB_EDIED);
+    containers_lost();
+}
+
+/* r[verify cluster.node.lost] */
+static void nor_is_the_refusal_of_one(void **state)
+{
+    (void)state;
+    containers_stage.no_memory = true;
+    copy(); /* nothing of that container is there */
+    containers_lost();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -96,6 +116,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(it_is_not_tried_again_after_a_death, containers_open,
                                         containers_close),
         cmocka_unit_test_setup_teardown(a_plug_that_is_late_is_taken_back, containers_open,
+                                        containers_close),
+        cmocka_unit_test_setup_teardown(the_end_of_a_copy_is_not_lost_in_silence, containers_open,
+                                        containers_close),
+        cmocka_unit_test_setup_teardown(nor_is_the_refusal_of_one, containers_open,
                                         containers_close),
         cmocka_unit_test_setup_teardown(a_node_may_end_before_it_is_unplugged, containers_open,
                                         containers_close),
