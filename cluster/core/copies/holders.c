@@ -179,6 +179,11 @@ bool cluster_holders_names(const struct cluster_holders_row *row, uint32_t node)
     return false;
 }
 
+bool cluster_holders_names_others(const struct cluster_holders_row *row, uint32_t node)
+{
+    return row->count > 1 || row->nodes[0] != node;
+}
+
 bool cluster_holders_waits_for(const struct cluster_holders_row *row, uint32_t node)
 {
     return node != 0 && (row->joining == node || cluster_holders_names(row, node));

@@ -53,8 +53,9 @@ void cluster_holders_read(struct cluster_holders *holders);
 /* Notes that a node which joins has a full copy of an epoch. False: no such node joins. */
 bool cluster_holders_note_held(struct cluster_holders_row *row, uint32_t node, uint64_t epoch);
 
-/* Say whether a node is named; whether the owner waits for it. */
+/* Say whether a node is named; whether another one is; whether the owner waits for it. */
 bool cluster_holders_names(const struct cluster_holders_row *row, uint32_t node);
+bool cluster_holders_names_others(const struct cluster_holders_row *row, uint32_t node);
 bool cluster_holders_waits_for(const struct cluster_holders_row *row, uint32_t node);
 
 #endif
