@@ -59,8 +59,10 @@ static int make_calls(struct cluster_dispatch *parts)
     const struct cluster_limits *limits = &parts->limits;
     struct cluster_send_parts send = {
         .resolve = {parts->pools, parts->map, parts->locals, parts->node, &parts->catch_up},
-        .receive = {
-            .payload = parts->payload, .pending = parts->pending, .effects = parts->effects}};
+        .receive = {.locals = parts->locals,
+                    .payload = parts->payload,
+                    .pending = parts->pending,
+                    .effects = parts->effects}};
     int status = cluster_dedup_create(limits, hub_random_next(&parts->random), parts->payload,
                                       &parts->dedup);
 
@@ -203,6 +205,7 @@ int cluster_core_step(struct cluster_core *core, const struct cluster_event *eve
                       struct cluster_effects *out)
 {
     struct cluster_dispatch *parts = &core->parts;
+    struct cluster_receive receive = {.locals = parts->locals, .pending = parts->pending};
     int status;
 
     if (event->now_ns > parts->now_ns)
@@ -220,6 +223,7 @@ int cluster_core_step(struct cluster_core *core, const struct cluster_event *eve
     ask(core);
     if (cluster_effects_take(parts->effects, parts->now_ns, out))
         core->told_ns = CLUSTER_TIMERS_NEVER; /* "now" has taken the place of what was told */
+    cluster_receive_sift(&receive, out);
     return status;
 }
 

@@ -157,6 +157,7 @@ static int take_read(struct cluster_dispatch *core, const struct cluster_event *
     const struct cluster_address *address;
     uint32_t place = 0;
 
+    cluster_holders_read(core->holders);
     if (core->catch_up.state != CLUSTER_CATCH_UP_READING || event->status < 0)
         return end_reading(core, 0);
     core->reading = false;

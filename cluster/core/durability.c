@@ -147,8 +147,12 @@ void cluster_durability_ended(struct cluster_dispatch *core, uint64_t pool, uint
 
 int cluster_durability_holders(struct cluster_dispatch *core, const struct cluster_event *event)
 {
-    const struct cluster_holders_put put = {event->pool, event->revision, event->container,
-                                            event->holders};
+    const struct cluster_holders_put put = {
+        .pool = event->pool,
+        .revision = event->revision,
+        .container = event->container,
+        .record = event->holders,
+        .reading = core->reading || core->catch_up.state != CLUSTER_CATCH_UP_CURRENT};
     int status = cluster_holders_put(core->holders, &put);
 
     cluster_naming_seen(core->naming, event->revision);

@@ -18,14 +18,14 @@
 
 #include "cluster/daemon/process.h"
 #include "hub/base/clock.h"
+#include "hub/base/names.h"
 #include "hub/base/own.h"
 #include "hub/base/proof.h"
 
 #define TOPIC     "rapahubd"
 #define SUFFIX    ".yaml"
-#define FILE_NAME 64               /* bytes of a name */
-#define FILE_SIZE ((off_t)1 << 20) /* bytes of a file */
-#define LETTERS   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+#define FILE_NAME 64                /* bytes of a name */
+#define FILE_SIZE ((off_t)1 << 20)  /* bytes of a file */
 #define WITHIN_NS (60 * HUB_SECOND) /* for a file */
 #define TEXT      1024
 
@@ -47,7 +47,7 @@ static bool has_suffix(const char *name)
 static bool is_plain(const char *name)
 {
     return name[0] != '-' && name[0] != '.' && strlen(name) < FILE_NAME &&
-           strspn(name, LETTERS) == strlen(name);
+           strspn(name, HUB_NAMES_LETTERS) == strlen(name);
 }
 
 /* Says why a file is not to be read; NULL: it may be. */
@@ -72,7 +72,7 @@ static void print_name(const char *name, char to[FILE_NAME])
     size_t size = 0;
 
     for (; size < FILE_NAME - 1 && name[size]; size++)
-        to[size] = strchr(LETTERS, name[size]) ? name[size] : '?';
+        to[size] = strchr(HUB_NAMES_LETTERS, name[size]) ? name[size] : '?';
     to[size] = '\0';
 }
 

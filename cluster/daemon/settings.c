@@ -13,6 +13,7 @@
 #include "host/config/units.h"
 #include "host/socket/role.h"
 #include "hub/base/clock.h"
+#include "hub/base/names.h"
 
 #define AT(member) offsetof(struct daemon_settings, member)
 
@@ -95,12 +96,10 @@ const char *daemon_settings_example(enum daemon_settings_type type)
 
 static bool parse_name(const char *text)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "0123456789-_.";
     size_t size = strlen(text);
 
     return size > 0 && size < 64 && text[0] != '.' && text[0] != '-' &&
-           strspn(text, allowed) == size;
+           strspn(text, HUB_NAMES_LETTERS) == size;
 }
 
 static bool parse_addresses(const char *text)

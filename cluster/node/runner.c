@@ -354,6 +354,10 @@ static int take_turn(struct cluster_runner *runner, uint32_t readable)
             "the session of this node is over: the cluster holds the node for dead, "
             "and its containers may be elsewhere; it ends all that it has, and "
             "begins anew");
+    if (cluster_event_queue_has_lost(runner->events))
+        return rapahub_fail(RAPAHUB_ENOMEM, "cluster.node.lost",
+                            "there was no memory for what the node has to note: it ends, and "
+                            "begins anew");
     if (runner->failure < 0 || runner->watch.lost)
         return rapahub_fail(RAPAHUB_EIO, "", "the node does not follow its metastore any more");
     if (runner->watch.wants_snapshot)

@@ -49,7 +49,7 @@ static void tell_stored(struct cluster_runner *runner, uint64_t id, int status, 
         .kind = CLUSTER_EVENT_STORE, .id = id, .status = status, .revision = revision};
 
     if (cluster_event_queue_add(runner->events, &event) < 0)
-        runner->failure = RAPAHUB_ENOMEM;
+        cluster_event_queue_lose(runner->events);
 }
 
 struct stored {

@@ -125,19 +125,15 @@ static int has_head_after(const struct cluster_copy_file *file, uint64_t at)
     return 0;
 }
 
-/* The rest is a copy that was not told as done. */
-static int cut_off(const struct cluster_copy_file *file)
+/* The rest is a copy that was not told as done. It stays until the next write, so that it is known
+ * after another start too. */
+static void leave_out(struct cluster_copy_file *file)
 {
-    const struct cluster_files *files = file->folder->files;
-    int r = files->cut(files, file->fd, file->end);
-
-    if (r < 0)
-        return fail(file, "cut it", r);
+    file->cut = true;
     rapahub_log(RAPAHUB_LOG_WARN, TOPIC,
                 "%s/%s: cut at byte %" PRIu64 ", after copy %" PRIu64
                 ": the rest had not become durable",
                 file->folder->path, file->name, file->end, file->seq);
-    return 0;
 }
 
 /* Returns 0, 1 if the file is damaged, or a failure. */
@@ -165,7 +161,9 @@ static int check_all(struct cluster_copy_file *file)
     r = has_head_after(file, file->end + 1);
     if (r < 0)
         return fail(file, "read it", r);
-    return r == 1 ? 1 : cut_off(file);
+    if (r == 0)
+        leave_out(file);
+    return r;
 }
 
 /* A file of this name that is of another container was put there by hand. */
@@ -201,6 +199,7 @@ static void set_none(struct cluster_copy_file *file)
         file->folder->files->close(file->folder->files, file->fd);
     file->fd = -1;
     file->id = file->token = file->seq = file->whole = file->changes = file->end = 0;
+    file->cut = false;
 }
 
 /* Opens the file of its name. */
@@ -307,8 +306,12 @@ static int append(struct cluster_copy_file *file, const struct cluster_copy_head
                   const struct cluster_copy *copy)
 {
     const struct cluster_files *files = file->folder->files;
-    int r = write_copy(file, file->fd, file->end, head, copy);
+    int r = file->cut ? files->cut(files, file->fd, file->end) : 0;
 
+    if (r < 0)
+        return fail(file, "cut it", r);
+    file->cut = false;
+    r = write_copy(file, file->fd, file->end, head, copy);
     if (cluster_files_is_full(r)) {
         file->ended = files->cut(files, file->fd, file->end) < 0;
         return fail(file, "write it", r);

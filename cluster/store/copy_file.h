@@ -36,12 +36,15 @@ struct cluster_copy_file {
     uint64_t whole, changes; /* bytes of the whole state, and of all changes */
     uint64_t end;            /* the file ends there, as far as it is durable */
     bool ended;              /* it takes no changes */
+    bool cut;                /* bytes follow its end that are no sound copy */
 };
 
-/* Opens the file of a container, checks all of it, and cuts off a copy that had not become durable.
- * Returns 0, also where there is none; 1 if it is damaged elsewhere: then it is put aside, and
- * there is none. RAPAHUB_EFORMAT: it is another container's. RAPAHUB_EABI: a later release wrote
- * it. Then the file is left as it is. */
+/* Opens the file of a container, and checks all of it. What is left at its end of a copy that had
+ * not become durable is none of it from then on, and goes with the next write. Nothing tells it
+ * from a copy that was durable and is damaged since: other holders may have that one. Returns 0,
+ * also where there is none; 1 if it is damaged elsewhere: then it is put aside, and there is none.
+ * RAPAHUB_EFORMAT: it is another container's. RAPAHUB_EABI: a later release wrote it. Then the file
+ * is left as it is. */
 int cluster_copy_file_open(struct cluster_copy_file *file,
                            const struct cluster_files_folder *folder, uint64_t pool,
                            uint32_t container);

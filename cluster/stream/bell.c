@@ -70,11 +70,15 @@ int cluster_bell_fd(const struct cluster_bell *bell)
     return bell->fd;
 }
 
+/* It writes the word also where that was set: the side that hears, and clears it, sees what was
+ * done before. A compare-and-swap that fails would only have read it, and orders nothing after a
+ * store.
+ */
 void cluster_bell_ring(struct cluster_bell *bell)
 {
     const uint64_t one = 1;
 
-    if (hub_claim(&bell->rung, 0, 1))
+    if (hub_exchange(&bell->rung, 1) == 0)
         (void)!write(bell->fd, &one, sizeof one);
 }
 

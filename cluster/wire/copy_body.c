@@ -52,6 +52,7 @@ RAPAHUB_RECORD(cluster_body_copy_piece, RAPAHUB_MEMBER(cluster_body_copy_piece, 
 RAPAHUB_RECORD(cluster_body_copy_held, RAPAHUB_MEMBER(cluster_body_copy_held, pool, u64),
                RAPAHUB_MEMBER(cluster_body_copy_held, container, u32),
                RAPAHUB_MEMBER(cluster_body_copy_held, epoch, u64),
+               RAPAHUB_MEMBER(cluster_body_copy_held, revision, u64),
                RAPAHUB_MEMBER(cluster_body_copy_held, node, u32));
 
 static const char no_container[] = "no container has this number";
@@ -191,6 +192,8 @@ static const char *why_not_held(const void *value)
 
     if (!is_container(held->pool, held->container))
         return no_container;
+    if (held->revision == 0 || !cluster_ids_is_revision(held->revision))
+        return "no record of holders has this revision";
     return held->epoch > 0 && held->epoch <= CLUSTER_EPOCH_MAX && held->node > 0
                ? NULL
                : "no entry has this epoch, or no node";

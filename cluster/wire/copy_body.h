@@ -80,9 +80,10 @@ struct cluster_body_copy_piece {
 };
 
 /* COPY_HELD: an owner tells the node that leads that a node which is to become a holder has a full
- * copy of this epoch, which covers all that was told before. */
+ * copy of this epoch, which covers all that was told before, by the record of holders with this
+ * revision: by another one the owner may have sent that node less. */
 struct cluster_body_copy_held {
-    uint64_t pool, epoch;
+    uint64_t pool, epoch, revision;
     uint32_t container, node;
 };
 

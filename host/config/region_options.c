@@ -75,6 +75,16 @@ bool config_region_options_after(const char *text,
     return false;
 }
 
+uint32_t config_region_options_beyond(const struct rapahub_region_stage list[CONFIG_REGION_STAGES],
+                                      uint32_t count)
+{
+    uint32_t stage = count;
+
+    while (stage < CONFIG_REGION_STAGES && list[stage].after == 0)
+        stage++;
+    return stage < CONFIG_REGION_STAGES ? stage : CONFIG_REGION_STAGES;
+}
+
 bool config_region_options_index(const char *text, uint32_t *out)
 {
     char *end;

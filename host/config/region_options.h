@@ -18,6 +18,10 @@ void config_region_options_complete(struct rapahub_region_options *options);
 /* Adds to the stages of a list those that each follows: "1:0,3:1+2". */
 bool config_region_options_after(const char *text,
                                  struct rapahub_region_stage list[CONFIG_REGION_STAGES]);
+
+/* Returns the first stage that follows others and that there is not, among `count`; else 64. */
+uint32_t config_region_options_beyond(const struct rapahub_region_stage list[CONFIG_REGION_STAGES],
+                                      uint32_t count);
 #define CONFIG_REGION_AFTER "is not like 1:0,3:1+2, stages from 0 to 63 and those that each follows"
 
 /* Reads the index of a role: a number from 0 on, or "any", which is RAPAHUB_ROLE_ANY. */

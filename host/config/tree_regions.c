@@ -94,16 +94,16 @@ static int check_after(struct config_yaml *yaml, const struct config_tree_region
 {
     struct rapahub_region_stage list[CONFIG_REGION_STAGES] = {{0}};
     struct fy_node *at = config_yaml_find(region->at, "after").value;
-    uint32_t count = region->options.region.stages ? region->options.region.stages : 1;
+    uint32_t count = region->options.region.stages ? region->options.region.stages : 1, beyond;
 
     if (!config_region_options_after(region->after, list))
         return FAIL(yaml, at, "after: '%.100s' " CONFIG_REGION_AFTER, region->after);
-    for (uint32_t i = count; i < CONFIG_REGION_STAGES; i++)
-        if (region->options.region.kind == RAPAHUB_REGION_SEQUENCER && list[i].after != 0)
-            return FAIL(yaml, at,
-                        "after: there is no stage %" PRIu32 ", for there are %" PRIu32
-                        "; raise stages, or take it away",
-                        i, count);
+    beyond = config_region_options_beyond(list, count);
+    if (region->options.region.kind == RAPAHUB_REGION_SEQUENCER && beyond < CONFIG_REGION_STAGES)
+        return FAIL(yaml, at,
+                    "after: there is no stage %" PRIu32 ", for there are %" PRIu32
+                    "; raise stages, or take it away",
+                    beyond, count);
     return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "host/config/region_options.h"
 #include "host/config/suggest.h"
 #include "host/config/units.h"
+#include "hub/base/names.h"
 #include "hub/bus/region.h"
 
 #define SIGNAL_MAX   64
@@ -371,10 +372,8 @@ static int set_names(const struct setting *s)
 static bool is_name(const char *text)
 {
     static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
-    static const char others[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789.-";
 
-    return strspn(text, first) > 0 && strspn(text, others) == strlen(text) &&
+    return strspn(text, first) > 0 && strspn(text, HUB_NAMES_LETTERS) == strlen(text) &&
            strlen(text) < CONFIG_TREE_NAME;
 }
 

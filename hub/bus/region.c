@@ -14,19 +14,19 @@
 #include "hub/base/clock.h"
 #include "hub/base/futex.h"
 #include "hub/base/lock.h"
+#include "hub/base/names.h"
 #include "hub/base/own.h"
 #include "hub/bus/region_check.h"
 
 #define WAIT          HUB_SECOND
 #define TABLE_GAP     (200 * HUB_MICROSECOND)
 #define READ_ONLY_GAP HUB_MILLISECOND
-#define NAME_LETTERS  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 
 bool hub_region_is_name(const char *name)
 {
     size_t size = strlen(name);
 
-    return size >= 1 && size <= RAPAHUB_REGION_NAME_MAX && strspn(name, NAME_LETTERS) == size;
+    return size >= 1 && size <= RAPAHUB_REGION_NAME_MAX && strspn(name, HUB_NAMES_LETTERS) == size;
 }
 
 int hub_region_path(const char *name, char to[RAPAHUB_REGION_PATH_MAX])

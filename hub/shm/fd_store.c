@@ -11,10 +11,10 @@
 
 #include <rapahub/error.h>
 
+#include "hub/base/names.h"
 #include "hub/base/received.h"
 
-#define RULE  "supervise.keep.message"
-#define CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
+#define RULE "supervise.keep.message"
 
 union control {
     struct cmsghdr header;
@@ -25,7 +25,7 @@ bool hub_fd_store_is_name(const char *name)
 {
     size_t size = strnlen(name, HUB_FD_STORE_NAME_MAX + 1);
 
-    return size > 0 && size <= HUB_FD_STORE_NAME_MAX && strspn(name, CHARS) == size;
+    return size > 0 && size <= HUB_FD_STORE_NAME_MAX && strspn(name, HUB_NAMES_LETTERS) == size;
 }
 
 int hub_fd_store_create(int *own, int *peer)

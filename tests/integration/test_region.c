@@ -384,6 +384,36 @@ static void a_fan_in_is_run_from_the_shell(void **state)
     assert_int_equal(rapahub("rm", "", text, sizeof text), 0);
 }
 
+/* Returns the status; `text` gets what it writes as an error. */
+static int create_sequencer(const char *after, char *text, size_t size)
+{
+    const char *const argv[] = {PROCESS_RAPAHUB, "region", "create",  name,  "--kind", "sequencer",
+                                "--stages",      "2",      "--after", after, NULL};
+    struct process_result result;
+    int status;
+
+    assert_int_equal(process_run_argv(argv, &result), 0);
+    snprintf(text, size, "%s", result.err);
+    status = result.status;
+    process_result_fini(&result);
+    return status;
+}
+
+/* A stage that there is not follows nothing, so it is not passed over. */
+static void a_sequencer_has_the_stages_that_it_names(void **state)
+{
+    char text[8192];
+
+    (void)state;
+    snprintf(name, sizeof name, "integration-%d", getpid());
+    assert_int_equal(create_sequencer("3:0", text, sizeof text), 2);
+    assert_non_null(strstr(text, "--after: there is no stage 3, for there are 2; raise --stages, "
+                                 "or take it away"));
+    assert_int_equal(create_sequencer("1:x", text, sizeof text), 2);
+    assert_int_equal(create_sequencer("1:0", text, sizeof text), 0);
+    assert_int_equal(rapahub("rm", "", text, sizeof text), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -393,7 +423,8 @@ int main(void)
         cmocka_unit_test(a_follower_ends_with_a_signal_and_leaves_the_rest),
         cmocka_unit_test(workers_and_a_router_that_are_killed_lose_no_job),
         cmocka_unit_test(a_fan_out_is_run_from_the_shell),
-        cmocka_unit_test(a_fan_in_is_run_from_the_shell)};
+        cmocka_unit_test(a_fan_in_is_run_from_the_shell),
+        cmocka_unit_test(a_sequencer_has_the_stages_that_it_names)};
 
     return process_possible() ? cmocka_run_group_tests(tests, NULL, NULL) : PROCESS_SKIPPED;
 }

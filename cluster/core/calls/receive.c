@@ -9,7 +9,11 @@ static void run(struct cluster_receive *receive, const struct cluster_dedup_call
                 uint32_t payload, struct cluster_effect effect)
 {
     struct cluster_payload_body body = cluster_payload_body(receive->payload, payload);
+    const struct cluster_local_container *local =
+        cluster_local_containers_find(receive->locals, call->pool, call->container);
 
+    ENSURE(local != NULL);
+    effect.token = local->token;
     effect.kind = CLUSTER_EFFECT_RUN;
     effect.pool = call->pool;
     effect.container = call->container;
@@ -64,6 +68,32 @@ void cluster_receive_call(struct cluster_receive *receive, const struct cluster_
         out->answer.status = RAPAHUB_EMAYBE;
         return;
     }
+}
+
+static bool has_ended(const struct cluster_receive *receive, const struct cluster_effect *run)
+{
+    const struct cluster_local_container *local =
+        cluster_local_containers_find(receive->locals, run->pool, run->container);
+
+    return !local || local->state == CLUSTER_LOCAL_DOWN || local->token != run->token;
+}
+
+/* Effects wait for a step where there are many. Outside, such a call would wait for the next life,
+ * and run there beside the run by which it is repeated. r[impl cluster.core.ended] */
+void cluster_receive_sift(struct cluster_receive *receive, struct cluster_effects *effects)
+{
+    uint32_t kept = 0;
+    uint64_t subject;
+
+    for (uint32_t i = 0; i < effects->count; i++) {
+        const struct cluster_effect *effect = &effects->effects[i];
+
+        if (effect->kind == CLUSTER_EFFECT_RUN && has_ended(receive, effect))
+            (void)cluster_pending_end(receive->pending, effect->id, CLUSTER_EFFECT_RUN, &subject);
+        else if (kept++ != i)
+            effects->effects[kept - 1] = *effect;
+    }
+    effects->count = kept;
 }
 
 /* r[impl cluster.core.answer] */

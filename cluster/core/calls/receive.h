@@ -9,8 +9,10 @@
 #include "cluster/core/base/payload.h"
 #include "cluster/core/base/pending.h"
 #include "cluster/core/calls/dedup.h"
+#include "cluster/core/map/local_containers.h"
 
 struct cluster_receive {
+    const struct cluster_local_containers *locals;
     struct cluster_dedup *dedup;
     struct cluster_payload *payload;
     struct cluster_pending *pending;
@@ -33,6 +35,10 @@ struct cluster_receive_result {
 void cluster_receive_call(struct cluster_receive *receive, const struct cluster_dedup_call *call,
                           uint32_t payload, uint64_t deadline_ns,
                           struct cluster_receive_result *out);
+
+/* Takes away those of the effects that would run a call in a life which has ended since the call
+ * was admitted. Their questions end, as that of a run does which its guest did not survive. */
+void cluster_receive_sift(struct cluster_receive *receive, struct cluster_effects *effects);
 
 struct cluster_receive_end {
     uint64_t asker; /* it is to be told now; 0: the end is held */

@@ -41,8 +41,9 @@ static uint32_t hash_of(const struct cluster_holders *holders, uint64_t pool, ui
     return cluster_index_hash(&holders->index, pool, container, 0);
 }
 
-struct cluster_holders_row *cluster_holders_find(const struct cluster_holders *holders,
-                                                 uint64_t pool, uint32_t container)
+/* Finds a row also where its record is gone. */
+static struct cluster_holders_row *seek(const struct cluster_holders *holders, uint64_t pool,
+                                        uint32_t container)
 {
     struct cluster_index_cursor cursor;
     uint32_t place =
@@ -57,11 +58,24 @@ struct cluster_holders_row *cluster_holders_find(const struct cluster_holders *h
     return NULL;
 }
 
+struct cluster_holders_row *cluster_holders_find(const struct cluster_holders *holders,
+                                                 uint64_t pool, uint32_t container)
+{
+    struct cluster_holders_row *row = seek(holders, pool, container);
+
+    return row && !row->gone ? row : NULL;
+}
+
 struct cluster_holders_row *cluster_holders_after(const struct cluster_holders *holders,
                                                   uint32_t *place)
 {
-    *place = cluster_table_after(&holders->rows, *place);
-    return *place != 0 ? cluster_table_at(&holders->rows, *place) : NULL;
+    while ((*place = cluster_table_after(&holders->rows, *place)) != 0) {
+        struct cluster_holders_row *row = cluster_table_at(&holders->rows, *place);
+
+        if (!row->gone)
+            return row;
+    }
+    return NULL;
 }
 
 static struct cluster_holders_row *add(struct cluster_holders *holders, uint64_t pool,
@@ -88,6 +102,16 @@ static void forget(struct cluster_holders *holders, const struct cluster_holders
     cluster_table_give(&holders->rows, place);
 }
 
+void cluster_holders_read(struct cluster_holders *holders)
+{
+    for (uint32_t place = 0; (place = cluster_table_after(&holders->rows, place)) != 0;) {
+        const struct cluster_holders_row *row = cluster_table_at(&holders->rows, place);
+
+        if (row->gone)
+            forget(holders, row);
+    }
+}
+
 static void take(struct cluster_holders_row *row, const struct cluster_record_holders *record)
 {
     struct cluster_list nodes = record->nodes;
@@ -102,25 +126,39 @@ static void take(struct cluster_holders_row *row, const struct cluster_record_ho
         row->held = 0;
 }
 
+/* The reading may bring the record that is gone, if that was told before: then it is older. */
+static void end(struct cluster_holders *holders, struct cluster_holders_row *row, bool reading)
+{
+    if (!row)
+        return;
+    row->gone = true;
+    row->joining = row->held = row->count = 0;
+    if (!reading)
+        forget(holders, row);
+}
+
 /* r[impl cluster.hold.record] */
 int cluster_holders_put(struct cluster_holders *holders, const struct cluster_holders_put *put)
 {
-    struct cluster_holders_row *row = cluster_holders_find(holders, put->pool, put->container);
+    struct cluster_holders_row *row = seek(holders, put->pool, put->container);
 
     if (row && put->revision <= row->revision)
         return 0;
-    if (!put->record) {
-        if (row)
-            forget(holders, row);
-        return 0;
-    }
-    if (!row)
+    if (!row && (put->record || put->reading)) {
         row = add(holders, put->pool, put->container);
-    if (!row)
-        return rapahub_fail(RAPAHUB_EFULL, "cluster.map.bounds",
-                            "a node knows the holders of at most %u containers", holders->rows.max);
-    row->revision = put->revision;
-    take(row, put->record);
+        if (!row)
+            return rapahub_fail(RAPAHUB_EFULL, "cluster.map.bounds",
+                                "a node knows the holders of at most %u containers",
+                                holders->rows.max);
+    }
+    if (row)
+        row->revision = put->revision;
+    if (put->record) {
+        row->gone = false;
+        take(row, put->record);
+    } else {
+        end(holders, row, put->reading);
+    }
     return 0;
 }
 
@@ -139,6 +177,11 @@ bool cluster_holders_names(const struct cluster_holders_row *row, uint32_t node)
         if (row->nodes[i] == node)
             return true;
     return false;
+}
+
+bool cluster_holders_names_others(const struct cluster_holders_row *row, uint32_t node)
+{
+    return row->count > 1 || row->nodes[0] != node;
 }
 
 bool cluster_holders_waits_for(const struct cluster_holders_row *row, uint32_t node)

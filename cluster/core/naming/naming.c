@@ -77,10 +77,11 @@ int cluster_naming_take_held(struct cluster_naming *naming, uint32_t from, uint6
 
     if (!cluster_context_leads(naming->context) || !address || !row ||
         address->entry.owner != from || address->entry.session != session ||
-        address->entry.epoch != held->epoch ||
+        address->entry.epoch != held->epoch || row->revision != held->revision ||
         !cluster_holders_note_held(row, held->node, held->epoch))
         return rapahub_fail(RAPAHUB_ESTALE, "cluster.hold.held",
-                            "what node %u tells of a copy of container %u is not of its entry",
+                            "what node %u tells of a copy of container %u is not of its entry, or "
+                            "not of its record of holders",
                             from, held->container);
     naming->changed = true;
     return 0;
@@ -113,6 +114,7 @@ static void tell(struct cluster_naming *naming, struct cluster_holders_row *row,
                                                                        .pool = row->pool,
                                                                        .container = row->container,
                                                                        .epoch = row->held_epoch,
+                                                                       .revision = row->revision,
                                                                        .node = row->held});
         row->tell_ns = now_ns + CLUSTER_NAMING_TELL_NS;
     }

@@ -33,7 +33,7 @@ void cluster_naming_seen(struct cluster_naming *naming, uint64_t revision);
 void cluster_naming_verdict(struct cluster_naming *naming, uint32_t node, bool is_dead);
 
 /* A node tells in this session, by a body that was read, that one that joins has a copy.
- * RAPAHUB_ESTALE: it is of no entry that is so now. */
+ * RAPAHUB_ESTALE: it is of no entry, or of no record of holders, that is so now. */
 int cluster_naming_take_held(struct cluster_naming *naming, uint32_t from, uint64_t session,
                              const struct cluster_body_copy_held *held);
 

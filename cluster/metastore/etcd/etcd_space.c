@@ -6,12 +6,11 @@
 #include <string.h>
 
 #include "cluster/base/ids.h"
-
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+#include "hub/base/names.h"
 
 bool cluster_etcd_space_is_prefix(const char *text)
 {
-    size_t size = strspn(text, LETTERS);
+    size_t size = strspn(text, HUB_NAMES_LETTERS);
 
     return size > 0 && size <= CLUSTER_ETCD_PREFIX_MAX && text[size] == '\0';
 }

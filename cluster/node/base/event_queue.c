@@ -31,6 +31,7 @@ struct cluster_event_queue {
     int fd;
     bool held;
     bool told; /* the descriptor is readable */
+    bool lost; /* an event */
 };
 
 int cluster_event_queue_create(struct cluster_event_queue **out)
@@ -135,7 +136,7 @@ static void tell(struct cluster_event_queue *queue)
 {
     const uint64_t one = 1;
 
-    if (queue->told || queue->held || hub_list_empty(&queue->waiting))
+    if (queue->told || queue->held || (hub_list_empty(&queue->waiting) && !queue->lost))
         return;
     queue->told = true;
     if (write(queue->fd, &one, sizeof one) < 0) {
@@ -184,6 +185,19 @@ int cluster_event_queue_add(struct cluster_event_queue *queue, const struct clus
     return status;
 }
 
+/* r[impl cluster.node.lost] */
+void cluster_event_queue_lose(struct cluster_event_queue *queue)
+{
+    rapahub_clear_error();
+    queue->lost = true;
+    tell(queue);
+}
+
+bool cluster_event_queue_has_lost(const struct cluster_event_queue *queue)
+{
+    return queue->lost;
+}
+
 void cluster_event_queue_hold(struct cluster_event_queue *queue, bool held)
 {
     queue->held = held;
@@ -215,7 +229,7 @@ const struct cluster_event *cluster_event_queue_take(struct cluster_event_queue 
 
     if (!link)
         return NULL;
-    if (queue->told && hub_list_empty(&queue->waiting)) {
+    if (queue->told && !queue->lost && hub_list_empty(&queue->waiting)) {
         queue->told = false;
         if (read(queue->fd, &count, sizeof count) < 0) {
             /* an event that waited has made it readable */

@@ -6,6 +6,8 @@
 #ifndef CLUSTER_NODE_BASE_EVENT_QUEUE_H
 #define CLUSTER_NODE_BASE_EVENT_QUEUE_H
 
+#include <stdbool.h>
+
 #include "cluster/core/event.h"
 
 struct cluster_event_queue;
@@ -32,6 +34,12 @@ int cluster_event_queue_add(struct cluster_event_queue *queue, const struct clus
 /* Adds it, and has it told now, if that can be. It may have been told when this returns. */
 int cluster_event_queue_add_urgent(struct cluster_event_queue *queue,
                                    const struct cluster_event *event);
+
+/* An event could not be added that nothing makes good, or a wake: the core would wait for it for
+ * ever. The diagnosis goes, and the queue has lost one from now on: its descriptor is readable, and
+ * its owner ends. */
+void cluster_event_queue_lose(struct cluster_event_queue *queue);
+bool cluster_event_queue_has_lost(const struct cluster_event_queue *queue);
 
 /* While it is held its owner takes what comes, and the descriptor need not say so. */
 void cluster_event_queue_hold(struct cluster_event_queue *queue, bool held);

@@ -60,6 +60,11 @@ struct cluster_blob_fetches {
     uint32_t lead;
     bool up, stopped;
     struct hub_list all; /* the first one has its turn */
+    struct {             /* a part that was asked for by a fetch that has ended, and has not come */
+        uint64_t until_ns; /* 0: there is none */
+        uint64_t offset;
+        uint8_t digest[CLUSTER_DIGEST_SIZE];
+    } late;
 };
 
 int cluster_blob_fetches_create(struct cluster_peer_links *links, struct cluster_store_thread *disk,
@@ -97,14 +102,15 @@ static struct fetch *first(const struct cluster_blob_fetches *fetches)
 
 /* ---- asked ---- */
 
-/* Without a link it waits for that. */
+/* Without a link it waits for that, and for a part that is late: there is one at a time. */
 static void ask(struct fetch *fetch)
 {
     const struct cluster_blob_fetches *fetches = fetch->fetches;
     const struct cluster_body body = {
         .blob_ask = {{fetch->digest, sizeof fetch->digest}, fetch->offset}};
 
-    if (fetch != first(fetches) || fetch->state != WAITING || !fetches->up)
+    if (fetch != first(fetches) || fetch->state != WAITING || !fetches->up ||
+        fetches->late.until_ns != 0)
         return;
     move(fetch, ASKED, "its turn");
     if (cluster_peer_links_put(fetches->links, fetches->lead, CLUSTER_FRAME_BLOB_ASK, &body) < 0) {
@@ -302,6 +308,18 @@ static void write_part(struct fetch *fetch, const struct cluster_body_blob_part 
     end_fetch(fetch, status, rapahub_last_error()->text);
 }
 
+/* It comes after its fetch has ended, and is dropped. */
+static bool take_late(struct cluster_blob_fetches *fetches,
+                      const struct cluster_body_blob_part *part)
+{
+    if (fetches->late.until_ns == 0 || part->offset != fetches->late.offset ||
+        memcmp(part->digest.data, fetches->late.digest, CLUSTER_DIGEST_SIZE) != 0)
+        return false;
+    fetches->late.until_ns = 0;
+    begin_first(fetches);
+    return true;
+}
+
 static bool is_next(const struct fetch *fetch, const struct cluster_body_blob_part *part)
 {
     return fetch && fetch->state == ASKED && part->offset == fetch->offset &&
@@ -310,12 +328,14 @@ static bool is_next(const struct fetch *fetch, const struct cluster_body_blob_pa
 }
 
 /* r[impl cluster.blobs.fetch] */
-static int take_part(const struct cluster_blob_fetches *fetches, uint32_t from,
+static int take_part(struct cluster_blob_fetches *fetches, uint32_t from,
                      const struct cluster_body_blob_part *part)
 {
     struct fetch *fetch = first(fetches);
     char text[CLUSTER_BODY_BLOB_TEXT + 1];
 
+    if (from == fetches->lead && take_late(fetches, part))
+        return 0;
     if (from != fetches->lead || !is_next(fetch, part))
         return rapahub_fail(RAPAHUB_EPROTOCOL, RULE,
                             "node %" PRIu32 " sends a part of a module that was not asked for",
@@ -354,6 +374,7 @@ static void on_lost(void *user, uint32_t node)
     if (node != fetches->lead)
         return;
     fetches->up = false;
+    fetches->late.until_ns = 0;
     if (fetch && fetch->state == ASKED)
         move(fetch, WAITING, "the link is lost");
 }
@@ -376,7 +397,17 @@ const struct cluster_peer_links_hooks cluster_blob_fetches_hooks = {on_up, on_lo
 
 /* ---- steps ---- */
 
-uint64_t cluster_blob_fetches_step(struct cluster_blob_fetches *fetches, uint64_t now_ns)
+/* The link has more to carry than modules, the metastore for one: a disk that stands still does not
+ * end it. */
+static void note_late(struct cluster_blob_fetches *fetches, const struct fetch *fetch,
+                      uint64_t now_ns)
+{
+    fetches->late.until_ns = now_ns + CLUSTER_BLOB_FETCHES_LATE_NS;
+    fetches->late.offset = fetch->offset;
+    memcpy(fetches->late.digest, fetch->digest, sizeof fetch->digest);
+}
+
+static uint64_t step_first(struct cluster_blob_fetches *fetches, uint64_t now_ns)
 {
     struct fetch *fetch = first(fetches);
 
@@ -384,12 +415,24 @@ uint64_t cluster_blob_fetches_step(struct cluster_blob_fetches *fetches, uint64_
         return HUB_NEVER;
     if (now_ns < fetch->until_ns)
         return fetch->until_ns;
-    if (fetch->state == ASKED) /* the part may come still, after the fetch */
-        cluster_peer_links_hang_up(fetches->links, fetches->lead);
-    rapahub_clear_error();
+    if (fetch->state == ASKED)
+        note_late(fetches, fetch, now_ns);
     end_fetch(fetch, RAPAHUB_ETIMEDOUT,
               "the node that leads has not sent its module in time: is it there?");
     return now_ns;
+}
+
+uint64_t cluster_blob_fetches_step(struct cluster_blob_fetches *fetches, uint64_t now_ns)
+{
+    uint64_t next_ns = step_first(fetches, now_ns), late_ns = fetches->late.until_ns;
+
+    if (late_ns != 0 && now_ns >= late_ns) {
+        fetches->late.until_ns = 0;
+        cluster_peer_links_hang_up(fetches->links, fetches->lead);
+        rapahub_clear_error();
+        return now_ns;
+    }
+    return late_ns != 0 && late_ns < next_ns ? late_ns : next_ns;
 }
 
 void cluster_blob_fetches_stop(struct cluster_blob_fetches *fetches)

@@ -11,6 +11,8 @@
 #include "cluster/node/blobs/blob_source.h"
 
 #define CLUSTER_BLOB_FETCHES_STALL_NS (UINT64_C(20) * 1000000000) /* without a part it ends */
+#define CLUSTER_BLOB_FETCHES_LATE_NS \
+    (UINT64_C(200) * 1000000000) /* then the part has come, or the link ends */
 
 struct cluster_blob_fetches;
 

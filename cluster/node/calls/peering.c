@@ -61,11 +61,8 @@ static int put_frame(const struct cluster_peering *peering, const struct cluster
 
 static void tell(struct cluster_peering *peering, const struct cluster_event *event)
 {
-    if (cluster_event_queue_add(peering->parts.events, event) < 0) {
-        rapahub_log(RAPAHUB_LOG_ERROR, "node", "the core is not told of node %u: %s", event->node,
-                    rapahub_last_error()->text);
-        rapahub_clear_error();
-    }
+    if (cluster_event_queue_add(peering->parts.events, event) < 0)
+        cluster_event_queue_lose(peering->parts.events);
 }
 
 static void end_link(struct cluster_peering *peering, uint32_t node)

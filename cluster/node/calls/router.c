@@ -266,7 +266,7 @@ void cluster_router_cancel(struct cluster_router *router, uint64_t number)
     if (cluster_dynamic_cancel(&router->dynamic, number))
         return;
     if (cluster_event_queue_add(router->parts.events, &event) < 0)
-        rapahub_clear_error(); /* it ends at its deadline instead */
+        cluster_event_queue_lose(router->parts.events); /* no deadline ends one with streams */
 }
 
 /* ---- calls of the host ---- */

@@ -47,8 +47,10 @@ static void tell(struct cluster_runs *runs, uint64_t id, const struct rapahub_ra
 
     event.body = cluster_runs_body(runs, answer, &event.status);
     event.application = answer->application;
-    if (cluster_event_queue_add_urgent(runs->events, &event) < 0)
-        cluster_buffers_drop(runs->buffers, event.body.number);
+    if (cluster_event_queue_add_urgent(runs->events, &event) == 0)
+        return;
+    cluster_event_queue_lose(runs->events);
+    cluster_buffers_drop(runs->buffers, event.body.number);
 }
 
 /* The call may have ended before: then it is answered now that its streams are free. If nothing was

@@ -208,6 +208,7 @@ int cluster_disk_copies_seal(struct cluster_disk_copies_open *copies, struct clu
     job->result.token = open->file.token;
     job->result.seq = open->file.seq;
     job->result.size = open->file.end;
+    job->result.cut = open->file.cut;
     return 0;
 }
 

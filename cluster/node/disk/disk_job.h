@@ -45,6 +45,7 @@ struct cluster_disk_result {
                it sets this to -1 */
     struct cluster_disk_copies copies; /* read; who keeps them sets this to zeros */
     uint64_t token, seq;               /* seal: of the newest copy, of `size` bytes; 0: none */
+    bool cut; /* seal: what followed it is damaged, or had not become durable */
 };
 
 typedef void cluster_disk_on_done(void *user, struct cluster_disk_result *result);

@@ -152,7 +152,9 @@ static void load_next(struct cluster_container_row *row)
 
 /* ---- its callback ---- */
 
-static void on_begun(void *user, int status, const void *result)
+static void begin_in_guest(struct cluster_container_row *row);
+
+static void on_left_removed(void *user, int status, const void *result)
 {
     struct cluster_container_row *row = user;
 
@@ -160,6 +162,43 @@ static void on_begun(void *user, int status, const void *result)
     row->rows->steps--;
     if (status < 0) {
         cluster_container_beginning_end(row, status, rapahub_last_error()->text);
+        return;
+    }
+    row->plugged = false;
+    begin_in_guest(row);
+}
+
+/* The host has one already, which the node has given up: its guest was late with the end of it. It
+ * has the id of a pool of the cluster, so nobody else's it is. r[impl cluster.node.left] */
+static void remove_left(struct cluster_container_row *row)
+{
+    struct rapahub_step step = step_of(row, on_left_removed);
+    int status;
+
+    step.token = 0;
+    status = rapahub_host_remove_async(row->rows->parts.host, &step);
+    if (status < 0)
+        cluster_container_beginning_end(row, status, rapahub_last_error()->text);
+    else
+        row->rows->steps++;
+}
+
+static void refuse(struct cluster_container_row *row, int status)
+{
+    if (status == RAPAHUB_EEXIST)
+        remove_left(row);
+    else
+        cluster_container_beginning_end(row, status, rapahub_last_error()->text);
+}
+
+static void on_begun(void *user, int status, const void *result)
+{
+    struct cluster_container_row *row = user;
+
+    (void)result;
+    row->rows->steps--;
+    if (status < 0) {
+        refuse(row, status);
         return;
     }
     cluster_container_rows_hold(row, true);
@@ -181,7 +220,8 @@ static int begin_with(struct cluster_container_row *row, const struct cluster_po
                                                       .token = row->token};
 
     snprintf(name, sizeof name, "%.*s", (int)spec->name.size, spec->name.data);
-    step.token = 0; /* the options have it */
+    step.token = 0;     /* the options have it */
+    row->load.next = 0; /* with the first copy, also where it is asked once more */
     if (cluster_container_loads_next(row, &pieces))
         step.state = &pieces;
     cluster_container_rows_hold(row, true); /* where it is down here, and is known */
@@ -193,7 +233,7 @@ static int begin_with(struct cluster_container_row *row, const struct cluster_po
 /* A life that follows another is held before its callbacks run, a first one when they have run: a
  * call that is no call of the core may be before that, in pools whose calls are not routed: those
  * without copies. Where there are copies the core must know of each call. */
-static int begin_in_guest(struct cluster_container_row *row)
+static int ask_guest(struct cluster_container_row *row)
 {
     const struct cluster_container_rows_parts *parts = &row->rows->parts;
     const struct cluster_pool_records_pool *pool =
@@ -202,7 +242,6 @@ static int begin_in_guest(struct cluster_container_row *row)
     char path[CLUSTER_CONTAINER_FOLDERS_PATH], folder[FOLDER_MAX];
     const struct cluster_params with = {row->container, parts->node, folder};
     int64_t size;
-    int status;
 
     if (!params)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for params");
@@ -213,23 +252,26 @@ static int begin_in_guest(struct cluster_container_row *row)
     size = cluster_params_fill(pool->spec.params, &with, params);
     if (size < 0)
         return (int)size;
-    status = begin_with(row, &pool->spec, (struct rapahub_bytes){params, (size_t)size});
-    if (status == 0)
+    return begin_with(row, &pool->spec, (struct rapahub_bytes){params, (size_t)size});
+}
+
+static void begin_in_guest(struct cluster_container_row *row)
+{
+    int status = ask_guest(row);
+
+    if (status < 0)
+        refuse(row, status);
+    else
         row->rows->steps++;
-    return status;
 }
 
 void cluster_container_beginning_try(struct cluster_container_row *row)
 {
-    int status;
-
     if (row->state != STEP(WAITING) || !row->has_folder || !row->has_copies || !row->guest ||
         row->guest->state != CLUSTER_GUEST_READY)
         return;
     cluster_container_rows_move(row, STEP(BEGINNING));
-    status = begin_in_guest(row);
-    if (status < 0)
-        cluster_container_beginning_end(row, status, rapahub_last_error()->text);
+    begin_in_guest(row);
 }
 
 /* ---- the disk ---- */

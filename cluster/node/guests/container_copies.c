@@ -17,6 +17,7 @@
 
 #define DRAIN_NS   HUB_SECOND
 #define UNPLUG_NS  (5 * HUB_SECOND) /* also after the copy was late */
+#define AGAIN_NS   (100 * HUB_MILLISECOND)
 #define FIRST_SIZE ((size_t)4096)
 #define STATE_MAX  ((size_t)RAPAHUB_STATE_MAX + 4096) /* with the head of a state */
 #define TEXT_MAX   256
@@ -38,6 +39,8 @@ struct copying {
     uint8_t *state;
     size_t size, room;
     struct rapahub_pieces pieces;
+    struct hub_list link; /* in `plugged` of the rows */
+    uint64_t again_ns;    /* then it is unplugged again */
 };
 
 /* The row of the container, in whatever life it is; the second one: if it is in this one. */
@@ -69,7 +72,7 @@ static void tell(const struct copying *copying, struct cluster_event event)
     event.token = copying->token;
     event.node = has_joined(copying) ? copying->joined : 0;
     if (cluster_event_queue_add(copying->rows->parts.events, &event) < 0)
-        rapahub_clear_error(); /* no memory: it is never known as durable */
+        cluster_event_queue_lose(copying->rows->parts.events);
 }
 
 static void end(struct copying *copying)
@@ -276,6 +279,22 @@ static int ended(struct copying *copying, int status)
     return status;
 }
 
+/* With a guest that has died it stays plugged: its next life is unplugged before it serves. */
+static bool is_over(const struct copying *copying)
+{
+    const struct cluster_container_row *row = row_of(copying);
+
+    return copying->status == RAPAHUB_EDIED || !row || row->state != STEP(UP);
+}
+
+/* Nothing else would unplug it, and calls that went on would end with that. */
+static void unplug_later(struct copying *copying)
+{
+    copying->again_ns = hub_clock_after(AGAIN_NS);
+    hub_list_append(&copying->rows->plugged, &copying->link);
+    cluster_container_rows_wake(copying->rows);
+}
+
 static void on_unplugged(void *user, int status, const void *result)
 {
     struct copying *copying = user;
@@ -284,18 +303,50 @@ static void on_unplugged(void *user, int status, const void *result)
     (void)result;
     if (ended(copying, status) == 0 && row)
         row->plugged = false;
-    finish(copying);
+    if (status == 0 || is_over(copying))
+        finish(copying);
+    else
+        unplug_later(copying);
 }
 
-/* With a guest that has died it stays plugged: its next life is unplugged before it serves. */
 static void unplug(struct copying *copying)
 {
     struct rapahub_step step = step_of(copying, on_unplugged);
 
     step.timeout_ns = UNPLUG_NS;
-    if (copying->status == RAPAHUB_EDIED ||
-        begin(copying, rapahub_host_plug_async(copying->rows->parts.host, &step, false)) < 0)
+    if (is_over(copying))
         finish(copying);
+    else if (begin(copying, rapahub_host_plug_async(copying->rows->parts.host, &step, false)) < 0)
+        unplug_later(copying);
+}
+
+uint64_t cluster_container_copies_step(struct cluster_container_rows *rows, uint64_t now_ns)
+{
+    uint64_t next_ns = HUB_NEVER;
+
+    HUB_LIST_EACH (&rows->plugged, link) {
+        struct copying *copying = HUB_LIST_ITEM(link, struct copying, link);
+
+        if (copying->again_ns <= now_ns || is_over(copying)) {
+            hub_list_remove(link);
+            unplug(copying);
+        } else if (copying->again_ns < next_ns) {
+            next_ns = copying->again_ns;
+        }
+    }
+    return next_ns;
+}
+
+void cluster_container_copies_fini(struct cluster_container_rows *rows)
+{
+    struct hub_list *link;
+
+    while ((link = hub_list_pop(&rows->plugged))) {
+        struct copying *copying = HUB_LIST_ITEM(link, struct copying, link);
+
+        free(copying->state);
+        free(copying);
+    }
 }
 
 static void on_saved(void *user, int status, const void *result)
@@ -315,13 +366,14 @@ static void on_plugged(void *user, int status, const void *result)
 
     (void)result;
     step.state = &copying->pieces;
-    if (ended(copying, status) < 0) {
-        finish(copying);
-        return;
-    }
-    if (row)
+    (void)ended(copying, status);
+    if (row && (status == 0 || status == RAPAHUB_ETIMEDOUT)) /* its guest may be late with it */
         row->plugged = true;
-    if (begin(copying, rapahub_host_save_async(copying->rows->parts.host, &step)) < 0)
+    if (status == RAPAHUB_ETIMEDOUT)
+        unplug(copying);
+    else if (status < 0)
+        finish(copying);
+    else if (begin(copying, rapahub_host_save_async(copying->rows->parts.host, &step)) < 0)
         unplug(copying);
 }
 

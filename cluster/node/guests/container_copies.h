@@ -13,4 +13,11 @@
 void cluster_container_copies_begin(struct cluster_container_rows *rows,
                                     const struct cluster_effect *effect);
 
+/* Unplugs containers again that could not be unplugged. Returns when it wants to be called again.
+ */
+uint64_t cluster_container_copies_step(struct cluster_container_rows *rows, uint64_t now_ns);
+
+/* Frees the copies that wait for that. */
+void cluster_container_copies_fini(struct cluster_container_rows *rows);
+
 #endif

@@ -110,7 +110,8 @@ void cluster_container_removal_begin(struct cluster_container_rows *rows,
     cluster_container_removal_go_on(row);
 }
 
-/* Where others use its guest too, that goes on; else `closed` comes, perhaps at once. */
+/* Where others use its guest too, that goes on; else `closed` comes, perhaps at once. It has come
+ * already where the program of the node has closed the guest while the container ended. */
 void cluster_container_removal_step(struct cluster_container_rows *rows)
 {
     struct hub_list *link;
@@ -119,11 +120,12 @@ void cluster_container_removal_step(struct cluster_container_rows *rows)
         struct cluster_container_row *row = HUB_LIST_ITEM(link, struct cluster_container_row, link);
         struct cluster_guest *guest = row->guest;
 
-        if (guest->users > 1) {
+        if (!guest || guest->users > 1) {
             row->guest = NULL;
             clear(row);
         }
-        cluster_guests_drop(guest);
+        if (guest)
+            cluster_guests_drop(guest);
     }
 }
 

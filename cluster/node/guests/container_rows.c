@@ -27,6 +27,7 @@ int cluster_container_rows_init(struct cluster_container_rows *rows,
     hub_list_init(&rows->asked);
     hub_list_init(&rows->waiting);
     hub_list_init(&rows->closing);
+    hub_list_init(&rows->plugged);
     if (cluster_table_init(&rows->rows, CONTAINERS_MAX, sizeof(struct cluster_container_row)) < 0 ||
         cluster_index_init(&rows->index, CONTAINERS_MAX, hub_clock_now()) < 0)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for %d containers", CONTAINERS_MAX);
@@ -136,7 +137,7 @@ void cluster_container_rows_tell(struct cluster_container_row *row, struct clust
     event.pool = row->pool;
     event.container = row->container;
     if (cluster_event_queue_add(row->rows->parts.events, &event) < 0)
-        rapahub_clear_error(); /* the core's own deadline ends it */
+        cluster_event_queue_lose(row->rows->parts.events);
 }
 
 void cluster_container_rows_wake(struct cluster_container_rows *rows)
@@ -144,7 +145,7 @@ void cluster_container_rows_wake(struct cluster_container_rows *rows)
     const struct cluster_event wake = {.kind = CLUSTER_EVENT_TICK};
 
     if (cluster_event_queue_add(rows->parts.events, &wake) < 0)
-        rapahub_clear_error();
+        cluster_event_queue_lose(rows->parts.events);
 }
 
 void cluster_container_rows_answer_begin(struct cluster_container_row *row, int status,
@@ -178,5 +179,5 @@ void cluster_container_rows_refuse(struct cluster_container_rows *rows, uint8_t 
     const struct cluster_event event = {.kind = kind, .id = id, .status = status};
 
     if (cluster_event_queue_add(rows->parts.events, &event) < 0)
-        rapahub_clear_error();
+        cluster_event_queue_lose(rows->parts.events);
 }

@@ -62,6 +62,7 @@ struct cluster_container_rows {
     struct hub_list asked;   /* rows that are WAITING, for the next turn too */
     struct hub_list waiting; /* other rows that are WAITING */
     struct hub_list closing; /* rows that are CLOSING, whose guest was not let go of yet */
+    struct hub_list plugged; /* copies whose containers are to be unplugged again */
     uint32_t steps;          /* begun in the host, and not ended */
 };
 

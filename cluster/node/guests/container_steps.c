@@ -196,6 +196,7 @@ void cluster_container_steps_release(struct cluster_container_steps **steps)
 {
     if (*steps) {
         cluster_guests_release(&(*steps)->guests);
+        cluster_container_copies_fini(&(*steps)->rows);
         cluster_container_rows_fini(&(*steps)->rows);
     }
     free(*steps);
@@ -210,7 +211,8 @@ int cluster_container_steps_fd(const struct cluster_container_steps *steps)
 uint64_t cluster_container_steps_step(struct cluster_container_steps *steps, uint64_t now_ns,
                                       bool readable)
 {
-    uint64_t next = HUB_NEVER;
+    uint64_t next = cluster_container_copies_step(&steps->rows, now_ns);
+    uint64_t again_ns = cluster_guests_look_again(steps->guests, now_ns);
     struct hub_list *link;
 
     if (readable && cluster_guests_step(steps->guests) < 0)
@@ -228,7 +230,7 @@ uint64_t cluster_container_steps_step(struct cluster_container_steps *steps, uin
         else if (row->deadline_ns < next)
             next = row->deadline_ns;
     }
-    return next;
+    return again_ns < next ? again_ns : next;
 }
 
 uint32_t cluster_container_steps_open(const struct cluster_container_steps *steps)

@@ -11,10 +11,12 @@
 
 #include "cluster/node/guests/spec_options.h"
 #include "hub/base/check.h"
+#include "hub/base/clock.h"
 #include "hub/base/own.h"
 
 #define EVENTS   64 /* read at once from the observer */
 #define TEXT_MAX 192
+#define AGAIN_NS (100 * HUB_MILLISECOND) /* until a process is looked at again */
 
 const struct hub_states cluster_guest_states = {
     "cluster.guest",
@@ -241,13 +243,19 @@ static void on_noted(void *user, struct cluster_disk_result *result)
     }
 }
 
-/* A process that is gone by now has ended, which is told. */
+/* A process that is gone by now has ended, which is told. What cannot be read of one that lives may
+ * be in a moment: nothing else would be told of it. */
 static void note(struct cluster_guest *guest, const struct rapahub_child_status *status)
 {
     struct cluster_guest_record record = {.pid = status->pid};
 
-    if (guest->busy || cluster_machine_start_of(record.pid, &record.start) < 0)
+    if (guest->busy)
         return;
+    if (cluster_machine_start_of(record.pid, &record.start) < 0) {
+        rapahub_clear_error();
+        guest->again_ns = hub_clock_after(AGAIN_NS);
+        return;
+    }
     guest->incarnation = status->incarnation;
     guest->life = status->guest;
     move(guest, CLUSTER_GUEST_NOTING);
@@ -289,6 +297,7 @@ static void look(struct cluster_guest *guest)
 {
     struct rapahub_child_status status;
 
+    guest->again_ns = 0;
     if (guest->child.number == 0)
         return;
     if (rapahub_child_status(guest->guests->parts.host, guest->child, &status) < 0 ||
@@ -326,6 +335,26 @@ int cluster_guests_step(struct cluster_guests *guests)
         HUB_LIST_EACH (&guests->all, link)
             look(HUB_LIST_ITEM(link, struct cluster_guest, link));
     return 0;
+}
+
+/* A guest may be gone when it was looked at. */
+uint64_t cluster_guests_look_again(struct cluster_guests *guests, uint64_t now_ns)
+{
+    uint64_t next_ns = HUB_NEVER;
+
+    HUB_LIST_EACH (&guests->all, link) {
+        struct cluster_guest *guest = HUB_LIST_ITEM(link, struct cluster_guest, link);
+
+        if (guest->again_ns != 0 && guest->again_ns <= now_ns)
+            look(guest);
+    }
+    HUB_LIST_EACH (&guests->all, link) {
+        const struct cluster_guest *guest = HUB_LIST_ITEM(link, struct cluster_guest, link);
+
+        if (guest->again_ns != 0 && guest->again_ns < next_ns)
+            next_ns = guest->again_ns;
+    }
+    return next_ns;
 }
 
 /* ---- its users ---- */

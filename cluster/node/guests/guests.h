@@ -44,6 +44,7 @@ struct cluster_guest {
     bool busy;                     /* a request of it is open */
     struct rapahub_child_id child; /* 0: none yet */
     uint64_t incarnation;
+    uint64_t again_ns; /* STARTING: when its process is looked at again; 0: when it changes */
     struct rapahub_guest_id life;
     struct cluster_guest_record record; /* pid 0: none is noted */
     int status;                         /* FAILED: why, in words too */
@@ -78,6 +79,10 @@ void cluster_guests_release(struct cluster_guests **guests);
 /* Readable when cluster_guests_step has something to do, which calls hooks. */
 int cluster_guests_fd(const struct cluster_guests *guests);
 int cluster_guests_step(struct cluster_guests *guests);
+
+/* Looks again at guests whose process could not be looked at, and may call hooks. Returns when it
+ * is to be called again at the latest, or HUB_NEVER. */
+uint64_t cluster_guests_look_again(struct cluster_guests *guests, uint64_t now_ns);
 
 /* Returns the guest of a container, which has one user more; NULL with a diagnosis, RAPAHUB_EFULL:
  * there are too many. A guest that has failed is tried anew. Its state may be FAILED already: then

@@ -37,3 +37,14 @@ bool cluster_copy_faults_leave_out(const struct cluster_copy_faults *faults, uin
 
     return at < faults->count && faults->of[at].faults >= CLUSTER_COPY_FAULTS_MAX;
 }
+
+void cluster_copy_faults_list_away(const struct cluster_sealed *sealed, uint32_t count,
+                                   char text[CLUSTER_COPY_FAULTS_TEXT_MAX])
+{
+    size_t most = CLUSTER_COPY_FAULTS_TEXT_MAX,
+           size = (size_t)snprintf(text, most, "no holder of its copies could be reached in time");
+
+    for (uint32_t i = 0; i < count && size < most; i++)
+        size += (size_t)snprintf(text + size, most - size, "%s node %" PRIu32, i == 0 ? ":" : ",",
+                                 sealed[i].node);
+}

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cluster/core/copies/sealed.h"
 #include "cluster/wire/record.h"
 
 #define CLUSTER_COPY_FAULTS_MAX      24 /* with as many a holder is left out */
@@ -33,5 +34,9 @@ void cluster_copy_faults_add(struct cluster_copy_faults *faults, uint32_t node, 
                              int status, const char *text);
 
 bool cluster_copy_faults_leave_out(const struct cluster_copy_faults *faults, uint32_t node);
+
+/* Writes that no holder was reached in time, and which there are. */
+void cluster_copy_faults_list_away(const struct cluster_sealed *sealed, uint32_t count,
+                                   char text[CLUSTER_COPY_FAULTS_TEXT_MAX]);
 
 #endif /* CLUSTER_NODE_HOLDERS_COPY_FAULTS_H */

@@ -12,6 +12,7 @@
 #include "cluster/core/copies/sealed.h"
 #include "cluster/core/dispatch.h"
 #include "cluster/node/holders/copy_faults.h"
+#include "cluster/node/holders/copy_own.h"
 #include "hub/base/clock.h"
 #include "hub/base/list.h"
 #include "hub/base/states.h"
@@ -47,6 +48,7 @@ struct fetch {
     struct cluster_sealed sealed[CLUSTER_RECORD_HOLDERS_MAX];
     bool asked[CLUSTER_RECORD_HOLDERS_MAX], answered[CLUSTER_RECORD_HOLDERS_MAX];
     struct cluster_copy_faults faults;
+    struct cluster_copy_own own;
     uint64_t again_ns, settle_ns; /* FETCHING: again_ns is the time by which the piece must come */
     uint32_t from;                /* FETCHING: place of the holder */
     uint64_t offset;
@@ -161,6 +163,15 @@ static void begin_sealing(struct fetch *fetch, const char *why)
     ask_all(fetch);
 }
 
+/* Without anything newer to be had the own copy is the newest: what was cut off its file had not
+ * become durable, as far as anybody says. r[impl cluster.copy.cut] */
+static void fall_back(struct fetch *fetch, int status, const char *text)
+{
+    bool own = cluster_copy_own_is_there(&fetch->own);
+
+    end(fetch, own ? 0 : status, own ? "" : text);
+}
+
 /* The others may have a copy that is sound. The seals are asked for in a while, or a holder that
  * has too much to do would have more. r[impl cluster.copy.faults] */
 static void blame(struct fetch *fetch, uint32_t node, uint32_t weight, int status, const char *text)
@@ -171,7 +182,7 @@ static void blame(struct fetch *fetch, uint32_t node, uint32_t weight, int statu
     list_holders(fetch);
     fetch->again_ns = hub_clock_after(AGAIN_NS);
     if (fetch->count == 0)
-        end(fetch, fetch->faults.status, fetch->faults.text);
+        fall_back(fetch, fetch->faults.status, fetch->faults.text);
 }
 
 static void ask_piece(struct fetch *fetch)
@@ -205,10 +216,12 @@ static void choose(struct fetch *fetch, uint64_t now_ns)
         return;
     fetch->from = cluster_sealed_newest(fetch->sealed, fetch->count);
     fetch->offset = 0;
-    if (fetch->from < fetch->count)
+    if (fetch->from < fetch->count &&
+        cluster_copy_own_is_older(&fetch->own, &fetch->sealed[fetch->from])) {
         ask_piece(fetch);
-    else if (answered == fetch->count)
-        end(fetch, RAPAHUB_ENOCOPY, "no node that is to have a copy of its state has one");
+    } else if (answered == fetch->count) {
+        fall_back(fetch, RAPAHUB_ENOCOPY, "no node that is to have a copy of its state has one");
+    }
 }
 
 /* ---- the disk ---- */
@@ -257,29 +270,25 @@ static void write_piece(struct fetch *fetch, struct rapahub_bytes bytes)
         end(fetch, status, rapahub_last_error()->text);
 }
 
-static bool has_other_holders(const struct fetch *fetch)
+/* A disk that is to have a copy, and has none, has lost it; so it may have where it was cut. */
+static void on_own(void *user, struct cluster_disk_result *result)
 {
+    struct fetch *fetch = user;
     const struct cluster_dispatch *core = fetch->fetches->core;
     const struct cluster_holders_row *row =
         cluster_holders_find(core->holders, fetch->order.pool, fetch->order.container);
 
-    return row && (row->count > 1 || row->nodes[0] != core->node);
-}
-
-/* A disk that is to have a copy, and has none, has lost it. */
-static void on_own(void *user, struct cluster_disk_result *result)
-{
-    struct fetch *fetch = user;
-
     fetch->writes = false;
     if (fetch->state == ENDED)
         return;
+    cluster_copy_own_take(&fetch->own, result);
     if (result->status < 0)
         end(fetch, result->status, result->text);
-    else if (result->token != 0 || !has_other_holders(fetch))
+    else if ((result->token != 0 && !result->cut) || !row ||
+             !cluster_holders_names_others(row, core->node))
         end(fetch, 0, "");
     else
-        begin_sealing(fetch, "the own disk has no copy");
+        begin_sealing(fetch, "the own disk may lack the newest");
 }
 
 /* ---- begun ---- */
@@ -303,7 +312,7 @@ int cluster_copy_fetches_begin(struct cluster_copy_fetches *fetches,
     struct fetch *fetch;
     int status = 0;
 
-    if (!row || (row->count == 1 && row->nodes[0] == core->node && row->joining == 0))
+    if (!row || (row->joining == 0 && !cluster_holders_names_others(row, core->node)))
         return 0;
     fetch = fetches->stopped ? NULL : calloc(1, sizeof *fetch);
     if (!fetch)
@@ -420,22 +429,14 @@ int cluster_copy_fetches_piece(struct cluster_copy_fetches *fetches, uint32_t fr
 
 /* ---- steps ---- */
 
-static void list_nodes(const struct fetch *fetch, char to[TEXT_MAX])
-{
-    size_t size =
-        (size_t)snprintf(to, TEXT_MAX, "no holder of its copies could be reached in time");
-
-    for (uint32_t i = 0; i < fetch->count && size < TEXT_MAX; i++)
-        size += (size_t)snprintf(to + size, TEXT_MAX - size, "%s node %" PRIu32, i == 0 ? ":" : ",",
-                                 fetch->sealed[i].node);
-}
-
 static void look_at_time(struct fetch *fetch, uint64_t now_ns)
 {
     char text[TEXT_MAX];
 
+    if (fetch->state == SEALING && now_ns >= cluster_copy_own_due(&fetch->own))
+        end(fetch, 0, "");
     if (fetch->state != ENDED && now_ns >= fetch->order.deadline_ns) {
-        list_nodes(fetch, text);
+        cluster_copy_faults_list_away(fetch->sealed, fetch->count, text);
         end(fetch, RAPAHUB_ENOCOPY, text);
     }
     if (fetch->state == FETCHING && now_ns >= fetch->again_ns)
@@ -470,6 +471,8 @@ uint64_t cluster_copy_fetches_step(struct cluster_copy_fetches *fetches, uint64_
         }
         if ((fetch->state == SEALING || fetch->state == FETCHING) && fetch->again_ns < next_ns)
             next_ns = fetch->again_ns;
+        if (fetch->state == SEALING && cluster_copy_own_due(&fetch->own) < next_ns)
+            next_ns = cluster_copy_own_due(&fetch->own);
         if (fetch->state != ENDED && fetch->order.deadline_ns < next_ns)
             next_ns = fetch->order.deadline_ns;
     }

@@ -138,6 +138,7 @@ void cluster_copy_links_held(struct cluster_copy_links *links, const struct clus
     const struct cluster_body body = {.copy_held = {.pool = effect->pool,
                                                     .container = effect->container,
                                                     .epoch = effect->epoch,
+                                                    .revision = effect->revision,
                                                     .node = effect->node}};
 
     if (cluster_peer_links_put(links->links, (uint32_t)effect->number, CLUSTER_FRAME_COPY_HELD,

@@ -142,7 +142,7 @@ static void tell(struct cluster_copy_shipments *shipments, struct cluster_shipme
 static bool has_others(const struct cluster_copy_shipments *shipments,
                        const struct cluster_holders_row *row)
 {
-    return row && (row->count > 1 || row->nodes[0] != shipments->core->node ||
+    return row && (cluster_holders_names_others(row, shipments->core->node) ||
                    (row->joining != 0 && row->joining != shipments->core->node));
 }
 

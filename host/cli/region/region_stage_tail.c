@@ -12,20 +12,18 @@
 #include "host/cli/command/interrupt.h"
 #include "host/cli/region/region_commands.h"
 #include "host/cli/region/region_line.h"
+#include "host/cli/region/region_tailing.h"
 #include "host/cli/text/json.h"
 #include "hub/base/clock.h"
 #include "hub/base/own.h"
 
-#define AT_THE_END (20 * HUB_MILLISECOND)  /* a stage that has nothing so long is at its end */
-#define WAIT_FOR   (100 * HUB_MILLISECOND) /* then the signals are looked at */
+#define WAIT_FOR (100 * HUB_MILLISECOND) /* then the signals are looked at */
 
 struct staging {
     const struct cli *cli;
     struct rapahub_region *region;
     struct rapahub_stage *stage;
-    bool follow, after, position;
-    char end;         /* the byte after each line */
-    uint64_t left;    /* positions until the end; UINT64_MAX: no end */
+    struct cli_region_tailing how;
     uint64_t skipped; /* that were told */
     uint32_t user_bytes;
     char *bytes; /* `user_bytes` of them */
@@ -63,11 +61,11 @@ static int write_line(const struct staging *s, uint64_t position, size_t length)
     if (cli_json_wanted(s->cli)) {
         r = write_json(s, position, line);
     } else {
-        if (s->position || !s->bytes)
+        if (s->how.position || !s->bytes)
             printf("%" PRIu64 "%s", position, s->bytes ? " " : "");
         if (length > 0)
             (void)fwrite(line.data, 1, length, stdout);
-        putchar(s->end);
+        putchar(s->how.end);
     }
     return r == 0 && (fflush(stdout) != 0 || ferror(stdout))
                ? rapahub_fail(RAPAHUB_EPIPE, "", "cannot write to standard output")
@@ -79,27 +77,24 @@ static int take(struct staging *s, uint64_t position)
 {
     const void *user = rapahub_region_user(s->region, position);
     size_t length = user ? cli_region_line_get(user, s->user_bytes, s->bytes) : 0;
-    int r = s->after ? 0 : rapahub_stage_advance(s->stage, 1);
+    int r = s->how.after ? 0 : rapahub_stage_advance(s->stage, 1);
 
     note_skipped(s, position);
     if (r == 0)
         r = write_line(s, position, length);
-    if (r == 0 && s->after)
+    if (r == 0 && s->how.after)
         r = rapahub_stage_advance(s->stage, 1);
-    s->left -= r == 0 && s->left != UINT64_MAX;
+    if (r == 0)
+        cli_region_tailing_count(&s->how);
     return r;
-}
-
-static bool is_empty(int r)
-{
-    return r == RAPAHUB_EEMPTY || r == RAPAHUB_ETIMEDOUT || r == RAPAHUB_EPEERDEAD;
 }
 
 static int take_next(struct staging *s)
 {
     uint64_t first = 0;
     uint32_t count;
-    int r = rapahub_stage_next(s->stage, s->follow ? WAIT_FOR : AT_THE_END, &first, &count);
+    int r = rapahub_stage_next(s->stage, s->how.follow ? WAIT_FOR : CLI_REGION_TAILING_AT_THE_END,
+                               &first, &count);
 
     if (r == 0)
         r = take(s, first);
@@ -107,16 +102,16 @@ static int take_next(struct staging *s)
         cli_failure_note(s->cli, "%s", rapahub_last_error()->text);
         return 0;
     }
-    return s->follow && (is_empty(r) || r == RAPAHUB_EBLOCKED) ? 0 : r;
+    return s->how.follow && (cli_region_tailing_is_empty(r) || r == RAPAHUB_EBLOCKED) ? 0 : r;
 }
 
 static int take_all(struct staging *s)
 {
     int r = 0;
 
-    while (r == 0 && s->left > 0 && !cli_interrupt_take(s->interrupt))
+    while (r == 0 && s->how.left > 0 && !cli_interrupt_take(s->interrupt))
         r = take_next(s);
-    return is_empty(r) ? 0 : r;
+    return cli_region_tailing_is_empty(r) ? 0 : r;
 }
 
 static int open_all(struct cli *cli, struct staging *s)
@@ -146,15 +141,7 @@ static int open_all(struct cli *cli, struct staging *s)
 
 int cli_region_stage_tail(struct cli *cli)
 {
-    const struct cli_arguments *arguments = &cli->arguments;
-    uint64_t number = cli_arguments_number(arguments, "number");
-    struct staging s = {.cli = cli,
-                        .follow = cli_arguments_flag(arguments, "follow"),
-                        .after = cli_arguments_choice(arguments, "ack") == 1,
-                        .position = cli_arguments_flag(arguments, "position"),
-                        .end = cli_arguments_flag(arguments, "zero") ? '\0' : '\n',
-                        .left = number > 0 ? number : UINT64_MAX,
-                        .interrupt = -1};
+    struct staging s = {.cli = cli, .how = cli_region_tailing_read(cli), .interrupt = -1};
     int r = open_all(cli, &s);
 
     if (r == 0)

@@ -11,6 +11,23 @@
 
 #define STAGE_LIST_TEXT 256
 
+/* A stage that there is not would follow the others in silence: not at all. */
+static int read_after(const char *text, const struct rapahub_region_options *options,
+                      struct rapahub_region_stage list[CONFIG_REGION_STAGES])
+{
+    uint32_t beyond;
+
+    if (!config_region_options_after(text, list))
+        return rapahub_fail(RAPAHUB_ECONFIG, "", "--after: '%s' " CONFIG_REGION_AFTER, text);
+    beyond = config_region_options_beyond(list, options->stages);
+    if (options->kind == RAPAHUB_REGION_SEQUENCER && beyond < CONFIG_REGION_STAGES)
+        return rapahub_fail(RAPAHUB_ECONFIG, "",
+                            "--after: there is no stage %" PRIu32 ", for there are %" PRIu32
+                            "; raise --stages, or take it away",
+                            beyond, options->stages);
+    return 0;
+}
+
 int cli_region_stages_read(const struct cli *cli,
                            struct rapahub_region_stage list[CONFIG_REGION_STAGES],
                            struct rapahub_region_options *options)
@@ -28,9 +45,7 @@ int cli_region_stages_read(const struct cli *cli,
     for (uint32_t i = 0; i < CONFIG_REGION_STAGES; i++)
         list[i] = (struct rapahub_region_stage){.on_death = (enum rapahub_stage_on_death)on_death,
                                                 .freeze_ns = freeze_ns};
-    return !after || config_region_options_after(after, list)
-               ? 0
-               : rapahub_fail(RAPAHUB_ECONFIG, "", "--after: '%s' " CONFIG_REGION_AFTER, after);
+    return after ? read_after(after, options, list) : 0;
 }
 
 static const char *state_word(enum rapahub_stage_state state)

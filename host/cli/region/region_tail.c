@@ -12,23 +12,20 @@
 #include "host/cli/command/failure.h"
 #include "host/cli/command/interrupt.h"
 #include "host/cli/region/region_commands.h"
+#include "host/cli/region/region_tailing.h"
 #include "host/cli/region/region_value.h"
 #include "host/cli/text/json.h"
-#include "hub/base/clock.h"
 #include "hub/base/own.h"
 #include "hub/wire/text.h"
 
 #define MESSAGE_MAX  65536
-#define AT_THE_END   (20 * HUB_MILLISECOND) /* a region that stays empty so long is at its end */
-#define LONGEST_REST 1000                   /* ms between two looks of a follower */
+#define LONGEST_REST 1000 /* ms between two looks of a follower */
 
 struct tailing {
     const struct cli *cli;
     struct rapahub_consumer *consumer;
-    bool follow, after, position;
-    bool fanin;    /* positions are those of a producer */
-    char end;      /* the byte after each message */
-    uint64_t left; /* messages until the end; UINT64_MAX: no end */
+    struct cli_region_tailing how;
+    bool fanin; /* positions are those of a producer */
     int interrupt;
     uint8_t *bytes;               /* MESSAGE_MAX of them */
     struct cli_region_value type; /* the option --type */
@@ -88,15 +85,15 @@ static int write_line(const struct tailing *tailing, const struct rapahub_messag
         return r < 0 ? r : 0;
     if (cli_json_wanted(tailing->cli))
         return write_json(tailing, message, value);
-    if (tailing->position && tailing->fanin)
+    if (tailing->how.position && tailing->fanin)
         printf("%" PRIu32 ":", message->producer - 1);
-    if (tailing->position)
+    if (tailing->how.position)
         printf("%" PRIu64 " ", message->position);
     if (value)
         fputs(value, stdout);
     else if (message->size > 0)
         (void)fwrite(message->data, 1, message->size, stdout);
-    putchar(tailing->end);
+    putchar(tailing->how.end);
     return 0;
 }
 
@@ -145,23 +142,18 @@ static int rest(const struct tailing *tailing)
     return cli_interrupt_take(tailing->interrupt);
 }
 
-static bool is_empty(int r)
-{
-    return r == RAPAHUB_EEMPTY || r == RAPAHUB_ETIMEDOUT || r == RAPAHUB_EPEERDEAD;
-}
-
 static int take_all(struct tailing *tailing)
 {
-    uint64_t timeout_ns = tailing->follow ? 0 : AT_THE_END;
+    uint64_t timeout_ns = tailing->how.follow ? 0 : CLI_REGION_TAILING_AT_THE_END;
     int r = 0;
 
-    while (r == 0 && tailing->left > 0) {
-        r = tailing->after ? take_after(tailing, timeout_ns) : take_before(tailing, timeout_ns);
+    while (r == 0 && tailing->how.left > 0) {
+        r = tailing->how.after ? take_after(tailing, timeout_ns) : take_before(tailing, timeout_ns);
         if (r == 0)
-            tailing->left -= tailing->left != UINT64_MAX;
-        if (is_empty(r) && !tailing->follow)
+            cli_region_tailing_count(&tailing->how);
+        if (cli_region_tailing_is_empty(r) && !tailing->how.follow)
             return 0;
-        if (is_empty(r) || (r == 0 && cli_interrupt_take(tailing->interrupt)))
+        if (cli_region_tailing_is_empty(r) || (r == 0 && cli_interrupt_take(tailing->interrupt)))
             r = r == 0 ? 1 : rest(tailing);
     }
     return r > 0 ? 0 : r;
@@ -203,14 +195,7 @@ static int open_all(struct cli *cli, struct tailing *tailing, struct rapahub_reg
 int cli_region_tail(struct cli *cli)
 {
     const struct cli_arguments *arguments = &cli->arguments;
-    uint64_t number = cli_arguments_number(arguments, "number");
-    struct tailing tailing = {.cli = cli,
-                              .follow = cli_arguments_flag(arguments, "follow"),
-                              .after = cli_arguments_choice(arguments, "ack") == 1,
-                              .position = cli_arguments_flag(arguments, "position"),
-                              .end = cli_arguments_flag(arguments, "zero") ? '\0' : '\n',
-                              .left = number > 0 ? number : UINT64_MAX,
-                              .interrupt = -1};
+    struct tailing tailing = {.cli = cli, .how = cli_region_tailing_read(cli), .interrupt = -1};
     struct rapahub_region *region = NULL;
     int r;
 

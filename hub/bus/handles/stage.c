@@ -224,24 +224,42 @@ static bool find_gap(const struct rapahub_stage *stage, uint64_t followed, uint3
     return false;
 }
 
+/* Under TABLE: the count of an eviction that is under way would be that of the one before, whose
+ * gap it has overwritten. */
+static int read_gap(struct rapahub_region *region, const struct hub_region_stage_gate *gate,
+                    struct rapahub_stage_gap *gap, uint32_t *evictions)
+{
+    int r = hub_region_table_enter(region, hub_clock_after(region->wait_ns));
+
+    if (r < 0)
+        return r;
+    *evictions = hub_observe(&gate->evictions);
+    gap->from = hub_observe64(&gate->gap_from);
+    gap->to = hub_observe64(&gate->dead_at);
+    hub_region_table_leave(region);
+    return 0;
+}
+
 /* The gate has only the last gap: where there was more than one, all may be left out that the stage
  * has not done. r[impl region.stage.gap] */
 static int tell_gap_of(struct rapahub_stage *stage, uint32_t which)
 {
-    const struct hub_region_stage_gate *gate = &stage->view.gates[which];
-    uint32_t evictions = hub_observe(&gate->evictions);
-    uint64_t from = hub_observe64(&gate->gap_from), to = hub_observe64(&gate->dead_at);
-    bool several = evictions - stage->told[which] > 1;
+    struct rapahub_stage_gap gap = {.stage = which};
+    uint32_t evictions;
+    int r = read_gap(stage->role.region, &stage->view.gates[which], &gap, &evictions);
 
+    if (r < 0)
+        return r;
+    if (gap.from < stage->seq || evictions - stage->told[which] > 1)
+        gap.from = stage->seq;
     stage->told[which] = evictions;
-    from = from > stage->seq && !several ? from : stage->seq;
-    if (from >= to)
+    if (gap.from >= gap.to)
         return RAPAHUB_EAGAIN;
-    stage->gap = (struct rapahub_stage_gap){which, from, to};
+    stage->gap = gap;
     return rapahub_fail(RAPAHUB_EGAP, "region.stage.gap",
                         "stage %" PRIu32 ", which it follows, was evicted, and may have left out "
                         "the positions %" PRIu64 " to %" PRIu64,
-                        which, from, to - 1);
+                        which, gap.from, gap.to - 1);
 }
 
 static int tell_own_gap(struct rapahub_stage *stage)

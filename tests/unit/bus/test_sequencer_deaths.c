@@ -377,6 +377,40 @@ static void a_follower_misses_no_gap_of_a_stage_that_was_evicted_twice(void **st
     assert_int_equal(rapahub_region_close(region), 0);
 }
 
+static void enter_table(struct rapahub_region *region)
+{
+    if (hub_region_table_enter(region, 0) < 0)
+        _exit(3);
+}
+
+/* Another eviction may be under way: a gap is read when it is not. r[verify region.stage.gap] */
+static void a_gap_is_not_read_while_it_may_be_written(void **state)
+{
+    struct rapahub_region_open_options options = {.wait_ns = 50 * HUB_MILLISECOND};
+    struct rapahub_region *region = make(RAPAHUB_STAGE_HOLD, true), *again;
+    struct rapahub_producer *producer = stage_producer(region);
+    struct rapahub_stage *stage = sequencer_stage(region, 0), *second;
+    uint64_t first;
+    uint32_t count;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(rapahub_region_adopt(rapahub_region_fd(region), &options, &again), 0);
+    second = sequencer_stage(again, 1);
+    sequencer_put(region, producer, 0, 3);
+    assert_int_equal(rapahub_region_evict(region, 0), 0);
+    pid = stage_process(rapahub_region_fd(region), enter_table);
+    kill(pid, SIGSTOP);
+    assert_int_equal(rapahub_stage_next(second, 0, &first, &count), RAPAHUB_ETIMEDOUT);
+    stage_kill(pid);
+    sequencer_gap(second, 0, 0, 3);
+    rapahub_stage_close(second);
+    rapahub_stage_close(stage);
+    rapahub_producer_close(producer);
+    assert_int_equal(rapahub_region_close(again), 0);
+    assert_int_equal(rapahub_region_close(region), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,7 +424,8 @@ int main(void)
         cmocka_unit_test(a_gap_is_told_until_it_was_heard),
         cmocka_unit_test(a_follower_that_was_dead_gets_the_gap_of_a_stage_that_came_back_before),
         cmocka_unit_test(a_stage_evicted_again_before_it_was_told_gets_both_gaps),
-        cmocka_unit_test(a_follower_misses_no_gap_of_a_stage_that_was_evicted_twice)};
+        cmocka_unit_test(a_follower_misses_no_gap_of_a_stage_that_was_evicted_twice),
+        cmocka_unit_test(a_gap_is_not_read_while_it_may_be_written)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,8 +30,10 @@ static int put(struct cluster_holders *holders, uint64_t revision, uint32_t join
 
     assert_int_equal(cluster_record_read(CLUSTER_KEY_HOLD, encode(joining, nodes, count), &record),
                      0);
-    return cluster_holders_put(holders,
-                               &(struct cluster_holders_put){POOL, revision, 3, &record.holders});
+    return cluster_holders_put(holders, &(struct cluster_holders_put){.pool = POOL,
+                                                                      .revision = revision,
+                                                                      .container = 3,
+                                                                      .record = &record.holders});
 }
 
 /* r[verify cluster.hold.record] */
@@ -59,6 +61,41 @@ static void the_newest_record_counts(void **state)
     assert_int_equal(cluster_holders_put(holders, &gone), 0);
     assert_null(cluster_holders_find(holders, POOL, 3));
     assert_int_equal(cluster_holders_put(holders, &gone), 0);
+    cluster_holders_release(&holders);
+}
+
+/* r[verify cluster.hold.record] */
+static void a_reading_brings_no_record_back_that_is_gone(void **state)
+{
+    static const uint32_t one[] = {1};
+    struct cluster_holders_put gone = {
+        .pool = POOL, .revision = 30, .container = 3, .reading = true};
+    struct cluster_holders *holders;
+    uint32_t place = 0;
+
+    (void)state;
+    assert_int_equal(cluster_holders_create(1, 9, &holders), 0);
+    assert_int_equal(put(holders, 20, 4, one, 1), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(cluster_holders_put(holders, &gone), 0);
+        assert_null(cluster_holders_find(holders, POOL, 3));
+        assert_null(cluster_holders_after(holders, &place));
+        assert_int_equal(put(holders, 20, 4, one, 1), 0);
+        assert_null(cluster_holders_find(holders, POOL, 3));
+        cluster_holders_read(holders); /* the second time it was not known that there was one */
+    }
+    assert_int_equal(put(holders, 20, 4, one, 1), 0);
+    assert_non_null(cluster_holders_find(holders, POOL, 3));
+    gone.reading = false;
+    assert_int_equal(cluster_holders_put(holders, &gone), 0);
+    assert_int_equal(put(holders, 20, 4, one, 1), 0); /* there is a place */
+    gone.reading = true;
+    assert_int_equal(cluster_holders_put(holders, &gone), 0);
+    assert_int_equal(put(holders, 31, 4, one, 1), 0); /* it comes again */
+    assert_non_null(cluster_holders_find(holders, POOL, 3));
+    assert_int_equal(cluster_holders_find(holders, POOL, 3)->held, 0);
+    cluster_holders_read(holders);
+    assert_non_null(cluster_holders_find(holders, POOL, 3));
     cluster_holders_release(&holders);
 }
 
@@ -94,7 +131,10 @@ static void a_full_table_says_so(void **state)
     assert_int_equal(put(holders, 20, 0, one, 1), 0);
     assert_int_equal(cluster_record_read(CLUSTER_KEY_HOLD, encode(0, one, 1), &record), 0);
     assert_int_equal(
-        cluster_holders_put(holders, &(struct cluster_holders_put){OTHER, 21, 3, &record.holders}),
+        cluster_holders_put(holders, &(struct cluster_holders_put){.pool = OTHER,
+                                                                   .revision = 21,
+                                                                   .container = 3,
+                                                                   .record = &record.holders}),
         RAPAHUB_EFULL);
     cluster_holders_release(&holders);
 }
@@ -117,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_newest_record_counts),
+        cmocka_unit_test(a_reading_brings_no_record_back_that_is_gone),
         cmocka_unit_test(only_a_node_that_joins_is_noted),
         cmocka_unit_test(a_full_table_says_so),
         cmocka_unit_test(the_newest_copy_is_that_of_the_greatest_token_and_seq),

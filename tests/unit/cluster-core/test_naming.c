@@ -204,8 +204,7 @@ static void nothing_is_written(void)
 /* r[verify cluster.hold.step] r[verify cluster.hold.name] */
 static void a_node_joins_and_is_named_when_it_has_a_copy(void **state)
 {
-    const struct cluster_body_copy_held other = {POOL, EPOCH, 0, 99};
-    struct cluster_body_copy_held held = {POOL, EPOCH - 1, 0, 0};
+    struct cluster_body_copy_held held = {.pool = POOL, .epoch = EPOCH - 1}, other;
 
     (void)state;
     put_pool(2, 1);
@@ -215,10 +214,16 @@ static void a_node_joins_and_is_named_when_it_has_a_copy(void **state)
     assert_true(row_of()->count == 1 && row_of()->nodes[0] == 1 && row_of()->joining != 0);
     nothing_is_written(); /* it has no copy yet */
     held.node = row_of()->joining;
+    held.revision = row_of()->revision;
     assert_int_equal(cluster_naming_take_held(stage.naming, 1, 101, &held), RAPAHUB_ESTALE);
     held.epoch = EPOCH;
+    other = held;
+    other.node = 99;
     assert_int_equal(cluster_naming_take_held(stage.naming, 2, 102, &held), RAPAHUB_ESTALE);
     assert_int_equal(cluster_naming_take_held(stage.naming, 1, 100, &held), RAPAHUB_ESTALE);
+    assert_int_equal(cluster_naming_take_held(stage.naming, 1, 101, &other), RAPAHUB_ESTALE);
+    other = held;
+    other.revision--; /* it joined before, and may lack what was answered since */
     assert_int_equal(cluster_naming_take_held(stage.naming, 1, 101, &other), RAPAHUB_ESTALE);
     nothing_is_written();
     assert_int_equal(cluster_naming_take_held(stage.naming, 1, 101, &held), 0);
@@ -444,6 +449,7 @@ static void an_owner_tells_until_it_is_heard(void **state)
         assert_int_equal(stage.out.effects[0].kind, CLUSTER_EFFECT_HELD);
         assert_true(stage.out.effects[0].number == 2 && stage.out.effects[0].node == 3);
         assert_int_equal(stage.out.effects[0].epoch, EPOCH);
+        assert_int_equal(stage.out.effects[0].revision, put.revision);
         assert_int_equal(cluster_naming_next(stage.naming), stage.now + CLUSTER_NAMING_TELL_NS);
         stage.now += CLUSTER_NAMING_TELL_NS;
     }

@@ -325,8 +325,39 @@ static void a_node_that_stops_in_the_middle_is_given_up(void **state)
     assert_int_equal(answer.ends, 0);
     (void)cluster_blob_fetches_step(stage.fetches, due_ns);
     expect_failure(&stage, &answer, RAPAHUB_ETIMEDOUT);
+    assert_int_equal(sent.hung_up, 0); /* the link has more to carry */
+    due_ns = cluster_blob_fetches_step(stage.fetches, hub_clock_now());
+    assert_true(due_ns < HUB_NEVER);
+    (void)cluster_blob_fetches_step(stage.fetches, due_ns);
     assert_int_equal(sent.hung_up, 1);
-    assert_true(cluster_blob_fetches_step(stage.fetches, hub_clock_now()) == HUB_NEVER);
+    assert_true(cluster_blob_fetches_step(stage.fetches, due_ns) == HUB_NEVER);
+    end(&stage);
+}
+
+/* The part comes after its fetch: then it is the turn of the next one, and no sooner.
+ * r[verify cluster.blobs.fetch] */
+static void a_part_that_is_late_is_dropped(void **state)
+{
+    struct stage stage = begin(state, LEAD);
+    struct thread_answer answer = {0}, again = {0};
+    uint64_t due_ns;
+
+    up(&stage, LEAD);
+    want(&stage, &answer);
+    await_sent(&stage, 1);
+    due_ns = cluster_blob_fetches_step(stage.fetches, hub_clock_now());
+    (void)cluster_blob_fetches_step(stage.fetches, due_ns);
+    expect_failure(&stage, &answer, RAPAHUB_ETIMEDOUT);
+    want(&stage, &again);
+    for (int i = 0; i < 20; i++)
+        thread_stage_step(stage.thread, 10);
+    assert_int_equal(sent.count, 1);
+    assert_int_equal(give(&stage, 0), 0);
+    await_sent(&stage, 2);
+    assert_int_equal(sent.offset, 0);
+    assert_int_equal(again.ends, 0);
+    assert_int_equal(give(&stage, 0), 0);
+    await_sent(&stage, 3);
     end(&stage);
 }
 
@@ -450,6 +481,7 @@ int main(void)
         TEST(what_the_other_node_says_is_told),
         TEST(a_full_disk_ends_the_fetch),
         TEST(a_node_that_stops_in_the_middle_is_given_up),
+        TEST(a_part_that_is_late_is_dropped),
         TEST(a_push_of_the_same_file_is_no_harm),
         TEST(parts_that_were_not_asked_for_are_refused),
         TEST(a_node_that_asks_gets_a_part_at_a_time),

@@ -174,6 +174,26 @@ static void an_urgent_event_that_is_taken_at_once_makes_nothing_readable(void **
     cluster_event_queue_release(&queue);
 }
 
+/* r[verify cluster.node.lost] */
+static void a_queue_that_has_lost_an_event_says_so(void **state)
+{
+    struct cluster_event_queue *queue;
+
+    (void)state;
+    assert_int_equal(cluster_event_queue_create(&queue), 0);
+    assert_false(cluster_event_queue_has_lost(queue));
+    cluster_event_queue_hold(queue, true);
+    cluster_event_queue_lose(queue);
+    assert_true(cluster_event_queue_has_lost(queue));
+    cluster_event_queue_hold(queue, false);
+    assert_true(is_readable(queue));
+    assert_int_equal(cluster_event_queue_add(queue, &(struct cluster_event){.id = 1}), 0);
+    assert_int_equal(cluster_event_queue_take(queue)->id, 1);
+    cluster_event_queue_done(queue);
+    assert_true(is_readable(queue));
+    cluster_event_queue_release(&queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,7 +202,8 @@ int main(void)
         cmocka_unit_test(the_body_of_a_call_is_copied),
         cmocka_unit_test(an_urgent_event_is_announced),
         cmocka_unit_test(a_queue_that_is_held_says_nothing_until_it_is_let_go),
-        cmocka_unit_test(an_urgent_event_that_is_taken_at_once_makes_nothing_readable)};
+        cmocka_unit_test(an_urgent_event_that_is_taken_at_once_makes_nothing_readable),
+        cmocka_unit_test(a_queue_that_has_lost_an_event_says_so)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -259,6 +259,34 @@ static void a_state_that_looks_like_a_copy_is_no_copy(void **state)
     has(stage, number - 1);
 }
 
+/* It stays until the next write, so another process that opens it knows of it too.
+ * r[verify cluster.copy.durable] */
+static void what_was_cut_is_known_until_the_next_write(void **state)
+{
+    struct stage *stage = *state;
+    const struct cluster_files *files = &stage->disk->files;
+    int number = first_change(stage);
+    struct cluster_copy change = stage->story.copies[number];
+    uint64_t end;
+
+    assert_int_equal(keep(stage, number - 1), 0);
+    assert_false(stage->file.cut);
+    end = stage->file.end;
+    assert_int_equal(keep(stage, number), 0);
+    assert_int_equal(files->cut(files, stage->file.fd, stage->file.end - 1), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(reopen(stage), 0);
+        assert_true(stage->file.cut && stage->file.end == end);
+        has(stage, number - 1);
+    }
+    change.state.size = change.dedup.size = 0; /* it is shorter than what was left */
+    assert_int_equal(cluster_copy_file_write(&stage->file, &change), 0);
+    assert_false(stage->file.cut);
+    assert_int_equal(files->size(files, stage->file.fd), (int64_t)stage->file.end);
+    assert_int_equal(reopen(stage), 0);
+    assert_false(stage->file.cut);
+}
+
 /* r[verify cluster.copy.durable] */
 static void a_file_that_is_removed_leaves_room_for_any_copy(void **state)
 {
@@ -444,6 +472,7 @@ int main(void)
         TEST(each_damage_is_found),
         TEST(a_file_that_this_node_does_not_write_is_refused),
         TEST(a_state_that_looks_like_a_copy_is_no_copy),
+        TEST(what_was_cut_is_known_until_the_next_write),
         TEST(a_file_that_is_removed_leaves_room_for_any_copy),
         cmocka_unit_test(a_disk_that_fails_refuses_and_loses_nothing),
         TEST(the_same_change_is_taken_again_only_by_a_good_file),

@@ -69,7 +69,7 @@ static void bodies_about_copies_come_back(void **state)
     const struct cluster_body ask = {.copy_ask = {POOL, TOKEN, 9, PIECE, 7}};
     const struct cluster_body piece = {
         .copy_piece = {POOL, TOKEN, 9, PIECE, 7, 0, {0}, {bytes, 10}}};
-    const struct cluster_body held = {.copy_held = {POOL, 3, 7, 2}};
+    const struct cluster_body held = {.copy_held = {POOL, 3, 50, 7, 2}};
 
     (void)state;
     comes_back(CLUSTER_FRAME_COPY_PUT, &put_whole);
@@ -157,9 +157,11 @@ static void an_answer_that_can_be_none_is_refused(void **state)
         {.copy_piece = {POOL, TOKEN, 9, 0, 7, 0, {0}, {bytes, PIECE + 1}}},
         {.copy_piece = {POOL, TOKEN, 9, 5, 7, 0, {0}, {bytes, 1}}},
         {.copy_piece = {POOL, TOKEN, 9, 0, 7, 1, {0}, {bytes, 1}}}};
-    static const struct cluster_body others[] = {{.copy_held = {POOL, 0, 7, 2}},
-                                                 {.copy_held = {POOL, 3, 7, 0}},
-                                                 {.copy_held = {5, 3, 7, 2}}};
+    static const struct cluster_body others[] = {{.copy_held = {POOL, 0, 50, 7, 2}},
+                                                 {.copy_held = {POOL, 3, 50, 7, 0}},
+                                                 {.copy_held = {POOL, 3, 0, 7, 2}},
+                                                 {.copy_held = {POOL, 3, UINT64_MAX, 7, 2}},
+                                                 {.copy_held = {5, 3, 50, 7, 2}}};
 
     (void)state;
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
