@@ -31,6 +31,9 @@ enum cluster_origin_call_state {
 
 extern const struct hub_states cluster_origins_states;
 
+/* The ways by which a client's calls come. Each keeps their order, and none that of the other. */
+enum cluster_origins_way { CLUSTER_ORIGINS_SOCKET, CLUSTER_ORIGINS_SHARED, CLUSTER_ORIGINS_WAYS };
+
 /* The end of a call, or of one of its containers. */
 struct cluster_origin_end {
     struct hub_list of_call, unsent; /* unsent: in the list of its origin, or in none */
@@ -66,7 +69,9 @@ struct cluster_origin {
     uint64_t retry_ns, left_ns;    /* left_ns: since when it is not used */
     struct cluster_client *client; /* that uses it now; NULL: none */
     uint32_t calls_count;
-    uint64_t done_below, kept;
+    uint64_t done_below;                       /* all calls below have ended at the client */
+    uint64_t said_below[CLUSTER_ORIGINS_WAYS]; /* the same, as it was said by each way */
+    uint64_t kept;
     struct hub_list calls, unsent;
 };
 

@@ -317,6 +317,54 @@ static void an_acknowledged_end_is_forgotten(void **state)
     disconnect(node, &program);
 }
 
+/* ---- two ways, of which none keeps the order of the other ---- */
+
+/* The client has ended its first call, which is on its way by the socket, before another thread
+ * called by shared memory. r[verify cluster.shared.overtaken] */
+static void a_call_by_the_socket_that_is_overtaken_is_not_begun_and_breaks_no_rule(void **state)
+{
+    struct cluster_shared_call later = call_of(2, &right);
+    struct node *node = *state;
+    struct program program;
+
+    come_with_segment(node, &program);
+    put_call(&program, ORIGIN(1), 1);
+    put_of_call(&program, CLUSTER_FRAME_CANCEL, ORIGIN(1), 1);
+    assert_int_equal(cluster_connection_flush(program.connection), 0);
+    later.body.call.done_below = 2;
+    node->members = 1;
+    assert_int_equal(request(node, 1, &later), 0);
+    settle(node, &program);
+    assert_int_equal(program.over, 0);
+    assert_int_equal(program.nacks, 1);
+    assert_int_equal(program.body.nack.reason, CLUSTER_NACK_EXPIRED);
+    assert_int_equal(times_broken(node, "cluster.dedup.ended"), 0);
+    assert_int_equal(node->begun, 1);
+    answer(node, 0, "two");
+    assert_int_equal(node->responses, 1);
+    disconnect(node, &program);
+}
+
+/* r[verify cluster.shared.overtaken] */
+static void a_request_that_is_overtaken_is_not_begun_and_breaks_no_rule(void **state)
+{
+    const struct cluster_body body = {.call = {.left_us = 1000000, .method_id = 9, .done_below = 2}};
+    struct node *node = *state;
+    struct program program;
+
+    come_with_segment(node, &program);
+    put(&program, frame_of(CLUSTER_FRAME_CALL, ORIGIN(1), 2), &body);
+    settle(node, &program);
+    assert_int_equal(request_right(node, 1, 1), 0);
+    assert_int_equal(node->response_type, CLUSTER_FRAME_NACK);
+    assert_int_equal(node->answer.nack.reason, CLUSTER_NACK_EXPIRED);
+    settle(node, &program);
+    assert_int_equal(program.over, 0);
+    assert_int_equal(times_broken(node, "cluster.dedup.ended"), 0);
+    assert_int_equal(node->begun, 1);
+    disconnect(node, &program);
+}
+
 /* ---- rules that are broken ---- */
 
 static void expect_broken(struct node *node, struct program *program,
@@ -395,6 +443,8 @@ int main(void)
         TEST(a_call_that_comes_by_the_socket_leaves_its_request_without_an_answer),
         TEST(an_answer_that_is_too_large_is_fetched_by_the_socket),
         TEST(an_acknowledged_end_is_forgotten),
+        TEST(a_call_by_the_socket_that_is_overtaken_is_not_begun_and_breaks_no_rule),
+        TEST(a_request_that_is_overtaken_is_not_begun_and_breaks_no_rule),
         TEST(who_breaks_a_rule_loses_connection_and_segment),
         TEST(bytes_that_are_no_request_are_refused_wherever_they_are_cut),
     };
