@@ -2,6 +2,7 @@
 /* Calls by shared memory, as the clients of a node take them: the segment itself is a hook. */
 #include <sys/stat.h>
 
+#include "cluster/node/client_links.h"
 #include "cluster/wire/shared_call.h"
 #include "tests/unit/cluster-node/client_end.h"
 
@@ -407,6 +408,33 @@ static void who_breaks_a_rule_loses_connection_and_segment(void **state)
     expect_broken(node, &program, &call, "cluster.dedup.ended");
 }
 
+/* The end of the call cannot be kept, in the request itself, and nothing else happens for it.
+ * r[verify cluster.client.bounds] */
+static void who_has_no_memory_left_in_a_request_is_hung_up(void **state)
+{
+    struct node *node = *state;
+    struct pollfd poll_for;
+    struct program program;
+    struct hub_budget *budget;
+    uint64_t rest;
+
+    come_with_segment(node, &program);
+    budget = node->clients->all[node->shared_client].user->budget;
+    rest = budget->limit - hub_load_relaxed64(&budget->used);
+    assert_true(hub_budget_take(budget, rest));
+    node->refuse = RAPAHUB_ENOMETHOD;
+    assert_int_equal(request_right(node, 1, 1), 0);
+    hub_budget_give(budget, rest);
+    assert_int_equal(node->responses, 0);
+    poll_for = (struct pollfd){.fd = cluster_clients_fd(node->clients), .events = POLLIN};
+    assert_int_equal(poll(&poll_for, 1, 10000), 1);
+    serve(node);
+    assert_int_equal(node->unshares, 1); /* which ends the request */
+    settle(node, &program);
+    assert_int_equal(program.over, RAPAHUB_ECLOSED);
+    disconnect(node, &program);
+}
+
 /* r[verify cluster.shared.request] */
 static void bytes_that_are_no_request_are_refused_wherever_they_are_cut(void **state)
 {
@@ -446,6 +474,7 @@ int main(void)
         TEST(a_call_by_the_socket_that_is_overtaken_is_not_begun_and_breaks_no_rule),
         TEST(a_request_that_is_overtaken_is_not_begun_and_breaks_no_rule),
         TEST(who_breaks_a_rule_loses_connection_and_segment),
+        TEST(who_has_no_memory_left_in_a_request_is_hung_up),
         TEST(bytes_that_are_no_request_are_refused_wherever_they_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
