@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guest-sdk/arrived.h"
 #include "guest-sdk/lifecycle.h"
 #include "guest-sdk/serve.h"
 #include "hub/base/clock.h"
@@ -156,7 +157,7 @@ static int wait_for_answer(struct operation *operation)
             .stage = HUB_WAIT_SLEEP,
             .deadline_ns = hub_call_deadline_of(guest->attach.connection.calls, operation->number)};
 
-        hub_store_relaxed(&guest->arrived, 0);
+        guest_arrived_clear(&guest->arrived);
         if (!guest_serve_one(guest, is_ours) &&
             !hub_calls_ended(guest->attach.connection.calls, operation->number))
             (void)hub_link_wait(guest->attach.connection.link, &until);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "guest-sdk/answer.h"
+#include "guest-sdk/arrived.h"
 #include "guest-sdk/delivery.h"
 #include "guest-sdk/frame.h"
 #include "guest-sdk/lifecycle.h"
@@ -229,7 +230,7 @@ bool guest_serve_queued(struct guest *guest)
 {
     bool served = false;
 
-    hub_store_relaxed(&guest->arrived, 0);
+    guest_arrived_clear(&guest->arrived);
     while (hub_link_ours(guest->attach.connection.link) && guest_serve_one(guest, NULL))
         served = true;
     hub_link_push(guest->attach.connection.link);

@@ -155,11 +155,14 @@ void cluster_client_admission_forget(struct cluster_client *client, uint64_t num
     cluster_origins_forget(client->clients->origins, known);
 }
 
-void cluster_client_admission_note_done(struct cluster_client *client, uint64_t done_below)
+void cluster_client_admission_note_done(struct cluster_client *client, enum cluster_origins_way way,
+                                        uint64_t done_below)
 {
     const struct cluster_clients_options *options = &client->clients->options;
     struct cluster_origin *origin = client->origin;
 
+    if (done_below > origin->said_below[way])
+        origin->said_below[way] = done_below;
     if (done_below <= origin->done_below)
         return;
     origin->done_below = done_below;
@@ -176,6 +179,20 @@ void cluster_client_admission_note_done(struct cluster_client *client, uint64_t 
             client->told = NULL;
         cluster_origins_forget(client->clients->origins, call);
     }
+}
+
+/* A client that ends a call which is on its way by the socket may at once call by shared memory,
+ * which is read first. r[impl cluster.shared.overtaken] */
+int cluster_client_admission_check_done(const struct cluster_client *client,
+                                        enum cluster_origins_way way, uint64_t number)
+{
+    if (number >= client->origin->done_below)
+        return 0;
+    if (number >= client->origin->said_below[way])
+        return rapahub_fail(RAPAHUB_ETIMEDOUT, "", "the call ended at its client on its way here");
+    return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.dedup.ended",
+                        "a CALL %s has ended, as its client said",
+                        way == CLUSTER_ORIGINS_SHARED ? "by shared memory" : "by the socket");
 }
 
 struct cluster_body cluster_client_admission_nack(uint8_t reason)

@@ -31,8 +31,16 @@ void cluster_client_admission_run(struct cluster_clients *clients,
 /* Forgets a call that the client has the end of, or, with `cancel`, does not wait for. */
 void cluster_client_admission_forget(struct cluster_client *client, uint64_t number, bool cancel);
 
-/* Forgets the calls that the client says have ended. A call that runs goes on, unheard. */
-void cluster_client_admission_note_done(struct cluster_client *client, uint64_t done_below);
+/* Forgets the calls that the client says, by this way, have ended. A call that runs goes on,
+ * unheard. */
+void cluster_client_admission_note_done(struct cluster_client *client, enum cluster_origins_way way,
+                                        uint64_t done_below);
+
+/* Says whether a call that came by this way may be admitted. RAPAHUB_ETIMEDOUT: it has ended at its
+ * client, which said so by the other way, and faster. RAPAHUB_EPROTOCOL: the client said so by the
+ * same way before. */
+int cluster_client_admission_check_done(const struct cluster_client *client,
+                                        enum cluster_origins_way way, uint64_t number);
 
 /* Makes the body of a NACK, with the text of the diagnosis. */
 struct cluster_body cluster_client_admission_nack(uint8_t reason);

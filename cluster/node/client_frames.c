@@ -228,6 +228,7 @@ static int take_call(struct cluster_client *client, const struct cluster_frame *
 {
     struct cluster_clients_call call = cluster_client_admission_describe(client, frame, body);
     struct cluster_origin_call *known;
+    int r;
 
     known = cluster_origins_find(client->clients->origins, client->origin, frame->uid.number);
     if (known && known == client->told) {
@@ -235,9 +236,10 @@ static int take_call(struct cluster_client *client, const struct cluster_frame *
         cluster_client_admission_run(client->clients, known, &call);
         return 0;
     }
-    cluster_client_admission_note_done(client, body->done_below);
-    if (frame->uid.number < client->origin->done_below)
-        return refuse_frame("cluster.dedup.ended", frame, "has ended, as its client said");
+    cluster_client_admission_note_done(client, CLUSTER_ORIGINS_SOCKET, body->done_below);
+    r = cluster_client_admission_check_done(client, CLUSTER_ORIGINS_SOCKET, frame->uid.number);
+    if (r < 0)
+        return r == RAPAHUB_ETIMEDOUT ? put_nack(client, frame, CLUSTER_NACK_EXPIRED) : r;
     if (known)
         return attach(client, known, &call);
     if (body->left_us == 0) {

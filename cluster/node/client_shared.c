@@ -83,11 +83,9 @@ static int check(const struct cluster_client *client, const struct cluster_share
         return refuse("cluster.shared.request", "has streams");
     if (asked->body.call.maybe)
         return refuse("cluster.shared.request", "may have been admitted");
-    if (number < client->origin->done_below)
-        return refuse("cluster.dedup.ended", "has ended, as its client said");
     return cluster_origins_find(client->clients->origins, client->origin, number)
                ? refuse("cluster.dedup.other", "has the uid of another call")
-               : 0;
+               : cluster_client_admission_check_done(client, CLUSTER_ORIGINS_SHARED, number);
 }
 
 int cluster_client_shared_take(struct cluster_client *client, uint64_t request,
@@ -101,10 +99,12 @@ int cluster_client_shared_take(struct cluster_client *client, uint64_t request,
         return r;
     for (uint32_t i = 0; i < asked.acks_count; i++)
         cluster_client_admission_forget(client, asked.acks[i], false);
-    cluster_client_admission_note_done(client, asked.body.call.done_below);
+    cluster_client_admission_note_done(client, CLUSTER_ORIGINS_SHARED, asked.body.call.done_below);
     r = check(client, &asked);
+    if (r == RAPAHUB_ETIMEDOUT)
+        nack(client->clients, request, CLUSTER_NACK_EXPIRED);
     if (r < 0)
-        return r;
+        return r == RAPAHUB_ETIMEDOUT ? 0 : r;
     call = cluster_client_admission_describe(client, &asked.frame, &asked.body.call);
     if (asked.body.call.left_us == 0) {
         rapahub_fail(RAPAHUB_ETIMEDOUT, "", "the time of the call is over");

@@ -45,7 +45,8 @@ struct cluster_client_user {
     struct hub_list link;
     struct cluster_client_user_id id;
     uint32_t connections, origins;
-    struct hub_budget *budget; /* bodies in parts, and ends that are kept */
+    uint32_t calls;            /* but those that it makes as an admin */
+    struct hub_budget *budget; /* bodies in parts, calls, and ends that are kept */
 };
 
 struct cluster_client_users {

@@ -336,10 +336,10 @@ int cluster_clients_request(struct cluster_clients *clients, uint32_t client, ui
     if (from->state != CLUSTER_CLIENT_SERVED || !from->shares)
         return rapahub_fail(RAPAHUB_EACCES, "cluster.shared.request", "its client has gone");
     r = cluster_client_shared_take(from, request, bytes);
-    if (r < 0) {
+    if (r < 0)
         cluster_client_links_fail(from);
+    if (from->state == CLUSTER_CLIENT_DOOMED) /* also where its call could not be kept */
         settle(from);
-    }
     return r;
 }
 

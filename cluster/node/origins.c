@@ -21,7 +21,7 @@ struct cluster_origins {
     struct hub_list all;
     uint64_t secret; /* so that no client can fill one bucket */
     uint64_t numbers, due_ns;
-    uint32_t calls;
+    uint32_t calls, shared; /* shared: those that are no admins' */
     struct hub_id_map *by_own, *by_request;
     struct cluster_origin_call **buckets;
 };
@@ -192,7 +192,24 @@ struct cluster_origin_call *cluster_origins_find_own(const struct cluster_origin
 }
 
 /* r[impl cluster.client.bounds] */
-static int check_room(const struct cluster_origin *origin)
+static int check_share(const struct cluster_origins *origins, const struct cluster_origin *origin)
+{
+    const struct cluster_client_user *user = origin->user;
+
+    if (user->calls >= CLUSTER_ORIGINS_CALLS_USER)
+        return rapahub_fail(RAPAHUB_EBUSY, "cluster.client.bounds",
+                            "this user has %u calls, as many as a user may who is no admin",
+                            user->calls);
+    if (origins->shared >= CLUSTER_ORIGINS_CALLS_SHARED)
+        return rapahub_fail(RAPAHUB_EBUSY, "cluster.client.bounds",
+                            "clients that are no admins have %u calls, as many as they may",
+                            origins->shared);
+    return 0;
+}
+
+/* r[impl cluster.client.bounds] */
+static int check_room(const struct cluster_origins *origins, const struct cluster_origin *origin,
+                      bool admin)
 {
     if (origin->calls_count >= CLUSTER_ORIGINS_CALLS_OF)
         return rapahub_fail(RAPAHUB_EBUSY, "cluster.client.bounds",
@@ -200,21 +217,54 @@ static int check_room(const struct cluster_origin *origin)
     if (origin->kept > CLUSTER_ORIGINS_KEPT)
         return rapahub_fail(RAPAHUB_EBUSY, "cluster.client.bounds",
                             "answers of %" PRIu64 " bytes wait for this client", origin->kept);
-    return 0;
+    return admin ? 0 : check_share(origins, origin);
 }
 
-static bool copy_members(struct cluster_origin_call *to, const struct cluster_clients_call *call)
+static size_t weight_of(const struct cluster_origin_call *call)
 {
+    return sizeof *call + call->members_count * sizeof *call->members;
+}
+
+/* The memory of a call is its user's. */
+static void free_call(struct cluster_origin_call *call, struct cluster_client_user *user)
+{
+    hub_budget_give(user->budget, weight_of(call));
+    free(call->members);
+    free(call);
+}
+
+/* Makes the entry of a call, with a copy of its members, from its user's budget. */
+static struct cluster_origin_call *make_call(const struct cluster_clients_call *call,
+                                             struct cluster_client_user *user)
+{
+    struct cluster_origin_call *made = calloc(1, sizeof *made);
     size_t size = call->members_count * sizeof *call->members;
 
-    if (size == 0)
-        return true;
-    to->members = malloc(size);
-    if (!to->members)
-        return false;
-    memcpy(to->members, call->members, size);
-    to->members_count = call->members_count;
-    return true;
+    if (made && size > 0)
+        made->members = malloc(size);
+    if (made)
+        made->members_count = call->members_count;
+    if (!made || (size > 0 && !made->members) ||
+        !hub_budget_take(user->budget, weight_of(made))) {
+        if (made)
+            free(made->members);
+        free(made);
+        return NULL;
+    }
+    if (size > 0)
+        memcpy(made->members, call->members, size);
+    return made;
+}
+
+static void add_to_counts(struct cluster_origins *origins, const struct cluster_origin_call *call,
+                          uint32_t more)
+{
+    call->origin->calls_count += more;
+    origins->calls += more;
+    if (call->admin)
+        return;
+    call->origin->user->calls += more;
+    origins->shared += more;
 }
 
 /* r[impl cluster.client.bounds] */
@@ -229,25 +279,24 @@ static int enter(struct cluster_origins *origins, struct cluster_origin_call *ca
     call->next = *head;
     *head = call;
     hub_list_append(&call->origin->calls, &call->of_origin);
-    call->origin->calls_count++;
-    origins->calls++;
+    add_to_counts(origins, call, 1);
     return 0;
 }
 
 int cluster_origins_add(struct cluster_origins *origins, struct cluster_origin *origin,
                         const struct cluster_clients_call *call, struct cluster_origin_call **out)
 {
+    bool admin = call->role == RAPAHUB_CONTROL_ADMIN;
     struct cluster_origin_call *made;
-    int r = check_room(origin);
+    int r = check_room(origins, origin, admin);
 
     if (r < 0)
         return r;
-    made = calloc(1, sizeof *made);
-    if (!made || !copy_members(made, call)) {
-        free(made);
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call");
-    }
+    made = make_call(call, origin->user);
+    if (!made)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a call of this user");
     made->origin = origin;
+    made->admin = admin;
     made->own = ++origins->numbers;
     made->number = call->frame->uid.number;
     made->pool = call->frame->pool;
@@ -256,8 +305,7 @@ int cluster_origins_add(struct cluster_origins *origins, struct cluster_origin *
     hub_list_init(&made->ends);
     r = enter(origins, made);
     if (r < 0) {
-        free(made->members);
-        free(made);
+        free_call(made, origin->user);
         return r;
     }
     *out = made;
@@ -318,10 +366,8 @@ void cluster_origins_forget(struct cluster_origins *origins, struct cluster_orig
     cluster_origins_unbind(origins, call);
     hub_id_map_remove(origins->by_own, call->own);
     hub_list_remove(&call->of_origin);
-    call->origin->calls_count--;
-    origins->calls--;
-    free(call->members);
-    free(call);
+    add_to_counts(origins, call, UINT32_MAX); /* one less */
+    free_call(call, call->origin->user);
 }
 
 /* ---- ends ---- */

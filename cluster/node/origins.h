@@ -18,6 +18,8 @@
 
 #define CLUSTER_ORIGINS_CALLS     65536                 /* in all origins */
 #define CLUSTER_ORIGINS_CALLS_OF  4096                  /* in one */
+#define CLUSTER_ORIGINS_CALLS_USER   16384 /* of one user who is no admin */
+#define CLUSTER_ORIGINS_CALLS_SHARED 49152 /* of all who are no admins */
 #define CLUSTER_ORIGINS_KEPT      (UINT64_C(8) << 20)   /* bytes; with more no new call is taken */
 #define CLUSTER_ORIGINS_KEPT_MOST (UINT64_C(128) << 20) /* with more an end is not kept */
 #define CLUSTER_ORIGINS_REQUESTS  16384                 /* calls by shared memory that are open */
@@ -30,6 +32,9 @@ enum cluster_origin_call_state {
 };
 
 extern const struct hub_states cluster_origins_states;
+
+/* The ways by which a client's calls come. Each keeps their order, and none that of the other. */
+enum cluster_origins_way { CLUSTER_ORIGINS_SOCKET, CLUSTER_ORIGINS_SHARED, CLUSTER_ORIGINS_WAYS };
 
 /* The end of a call, or of one of its containers. */
 struct cluster_origin_end {
@@ -51,6 +56,7 @@ struct cluster_origin_call {
     uint64_t number; /* the client's */
     uint64_t pool, method;
     uint32_t state;   /* enum cluster_origin_call_state */
+    bool admin;       /* its client is an admin */
     bool lost;        /* an end could not be kept */
     bool shared;      /* it came by shared memory, and its end does not go by the socket */
     uint64_t request; /* gets its end, if it is `shared`; 0: that was given up */
@@ -66,7 +72,9 @@ struct cluster_origin {
     uint64_t retry_ns, left_ns;    /* left_ns: since when it is not used */
     struct cluster_client *client; /* that uses it now; NULL: none */
     uint32_t calls_count;
-    uint64_t done_below, kept;
+    uint64_t done_below;                       /* all calls below have ended at the client */
+    uint64_t said_below[CLUSTER_ORIGINS_WAYS]; /* the same, as it was said by each way */
+    uint64_t kept;
     struct hub_list calls, unsent;
 };
 
@@ -101,8 +109,9 @@ struct cluster_origin_call *cluster_origins_find(const struct cluster_origins *o
 struct cluster_origin_call *cluster_origins_find_own(const struct cluster_origins *origins,
                                                      uint64_t own);
 
-/* Adds a call, TOLD, with a copy of these members. -EBUSY: the client has too many calls, or takes
- * no answers; the text says which. -ENOMEM. */
+/* Adds a call, TOLD, with a copy of these members, from the budget of its user. -EBUSY: the client,
+ * its user or all who are no admins have too many calls, or it takes no answers; the text says
+ * which. -ENOMEM: there is no memory, or the user may have no more. */
 int cluster_origins_add(struct cluster_origins *origins, struct cluster_origin *origin,
                         const struct cluster_clients_call *call, struct cluster_origin_call **out);
 

@@ -315,6 +315,13 @@ int host_asyncs_begin(struct host_call *host, struct host_async *async, uint64_t
     return r;
 }
 
+/* A call with streams waits in its own thread for a guest that is not ready. Such threads look
+ * again, also for a cancel. */
+static void wake_waiting(struct host_call *host)
+{
+    host_routes_announce(&HOST_REGISTRY(host)->routes);
+}
+
 void host_asyncs_cancel(struct host_call *host, uint64_t number)
 {
     struct host_asyncs *asyncs = &host->asyncs;
@@ -340,6 +347,7 @@ void host_asyncs_cancel(struct host_call *host, uint64_t number)
         hub_calls_cancel(life->connection.calls, call);
         host_life_drop(life);
     }
+    wake_waiting(host);
     host_loop_wake(&host->process.owner.loop);
 }
 
@@ -350,6 +358,7 @@ void host_asyncs_give_up(struct host_call *host)
     hub_mutex_lock(&asyncs->lock);
     host_async_table_give_up(&asyncs->table);
     hub_mutex_unlock(&asyncs->lock);
+    wake_waiting(host);
 }
 
 /* ---- parked ---- */

@@ -156,6 +156,18 @@ static int call_router(struct host_async *async, struct hub_answer *answer)
     return host_routed_call_run(async->host, &request, answer);
 }
 
+/* A cancel before the look that `route` is of may not have been seen, and one after it ends the
+ * wait. */
+static int wait_for_route(struct host_async *async, const struct host_route *route)
+{
+    int r = host_asyncs_cancelled(async);
+
+    if (r == 0)
+        r = host_route_wait(async->host, route, async->deadline_ns) < 0 ? RAPAHUB_ETIMEDOUT
+                                                                        : -EAGAIN;
+    return r;
+}
+
 /* Tries the call once, here or by the router. */
 static int try_call(struct host_async *async, struct host_route *route, struct hub_answer *answer,
                     bool *away)
@@ -176,7 +188,7 @@ static int try_call(struct host_async *async, struct host_route *route, struct h
     if (*away)
         return call_router(async, answer);
     if (r == -EAGAIN)
-        return host_route_wait(host, route, async->deadline_ns) < 0 ? RAPAHUB_ETIMEDOUT : -EAGAIN;
+        return wait_for_route(async, route);
     if (r < 0)
         return r;
     if (!route->life)

@@ -79,9 +79,9 @@ static int open_stream(struct host_server_call *call, const struct rapahub_type 
     if (stream->source || stream->sink)
         return rapahub_fail(RAPAHUB_EARGUMENTS, "", "two streams over one descriptor");
     if (type->kind == RAPAHUB_KIND_SOURCE)
-        r = rapahub_source_of_fd(stream->fd, &stream->source);
+        r = rapahub_source_of_received_fd(&stream->fd, &stream->source);
     else
-        r = rapahub_sink_of_fd(stream->fd, &stream->sink);
+        r = rapahub_sink_of_received_fd(&stream->fd, &stream->sink);
     if (r == 0 && type->kind == RAPAHUB_KIND_SOURCE)
         memcpy(value, &stream->source, sizeof(void *));
     else if (r == 0)

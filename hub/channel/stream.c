@@ -20,13 +20,15 @@
 
 #define STREAM_PATIENCE (30 * HUB_SECOND)
 
-/* How much a descriptor accepts without waiting, after a poll that said it would: a file
- * everything; a socket reports it; another may be asked to report it, and else accepts little. */
-enum fd_kind { FD_FILE, FD_SOCKET, FD_ASKED, FD_OTHER };
+/* How much a descriptor accepts or gives without waiting, after a poll that said it would: a file
+ * everything; a socket reports it; another may be asked to report it, and else accepts little. What
+ * it is, the first thread finds out that reads or writes: it may have to wait for that. */
+enum fd_kind { FD_UNSEEN, FD_FILE, FD_SOCKET, FD_ASKED, FD_OTHER };
 
 struct fd_source {
     struct rapahub_source face;
     int fd, stopped; /* an eventfd */
+    enum fd_kind kind;
 };
 
 struct fd_sink {
@@ -141,27 +143,55 @@ static int wait_fd(const struct ready *ready)
     }
 }
 
+static enum fd_kind kind_of(int fd)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) < 0)
+        return FD_OTHER;
+    return S_ISSOCK(status.st_mode) ? FD_SOCKET : S_ISREG(status.st_mode) ? FD_FILE : FD_ASKED;
+}
+
+/* Not every kernel and every file can do it without waiting: then it is not asked again. */
+static bool cannot_be_asked(void)
+{
+    return errno == EOPNOTSUPP || errno == EINVAL || errno == ENOSYS || errno == EPERM;
+}
+
+/* What poll told of may have been read by another process meanwhile. */
+static ssize_t read_some(struct fd_source *source, void *to, size_t size)
+{
+    const struct iovec all = {to, size};
+
+    if (source->kind == FD_UNSEEN)
+        source->kind = kind_of(source->fd);
+    if (source->kind == FD_SOCKET)
+        return recv(source->fd, to, size, MSG_DONTWAIT);
+    if (source->kind == FD_ASKED) {
+        ssize_t n = preadv2(source->fd, &all, 1, -1, RWF_NOWAIT);
+
+        if (n >= 0 || !cannot_be_asked())
+            return n;
+        source->kind = FD_OTHER;
+    }
+    return read(source->fd, to, size);
+}
+
 static ssize_t read_fd(struct rapahub_source *face, void *to, size_t size)
 {
-    const struct fd_source *source = (struct fd_source *)(void *)face;
+    struct fd_source *source = (struct fd_source *)(void *)face;
     const struct ready ready = {source->fd, source->stopped, POLLIN,
                                 face->lasting ? HUB_NEVER : hub_clock_after(STREAM_PATIENCE)};
 
     for (;;) {
         int r = wait_fd(&ready);
-        ssize_t n = r < 0 ? r : read(source->fd, to, size);
+        ssize_t n = r < 0 ? r : read_some(source, to, size);
 
         if (r < 0 || n >= 0)
             return n;
         if (errno != EINTR && errno != EAGAIN)
             return fail_at(-errno, "cannot read from", source->fd);
     }
-}
-
-/* Not every kernel and every file can write without waiting: then it is not asked again. */
-static bool cannot_be_asked(void)
-{
-    return errno == EOPNOTSUPP || errno == EINVAL || errno == ENOSYS || errno == EPERM;
 }
 
 /* A pipe that poll found writable accepts PIPE_BUF bytes without waiting, and perhaps no more. */
@@ -198,6 +228,8 @@ static int write_fd(struct rapahub_sink *face, const void *from, size_t size)
                                 face->lasting ? HUB_NEVER : hub_clock_after(STREAM_PATIENCE)};
     bool waits = false;
 
+    if (sink->kind == FD_UNSEEN)
+        sink->kind = kind_of(sink->fd);
     for (size_t done = 0; done < size;) {
         int r = waits || must_wait(sink) ? wait_fd(&ready) : 0;
         ssize_t n = r < 0 ? r : write_some(sink, (const uint8_t *)from + done, size - done);
@@ -282,15 +314,6 @@ int rapahub_source_of_fd(int fd, struct rapahub_source **out)
     return 0;
 }
 
-static enum fd_kind kind_of(int fd)
-{
-    struct stat status;
-
-    if (fstat(fd, &status) < 0)
-        return FD_OTHER;
-    return S_ISSOCK(status.st_mode) ? FD_SOCKET : S_ISREG(status.st_mode) ? FD_FILE : FD_ASKED;
-}
-
 int rapahub_sink_of_fd(int fd, struct rapahub_sink **out)
 {
     struct fd_sink *sink = calloc(1, sizeof *sink);
@@ -303,7 +326,6 @@ int rapahub_sink_of_fd(int fd, struct rapahub_sink **out)
     sink->face =
         (struct rapahub_sink){.write = write_fd, .stop = stop_sink, .destroy = free_fd_sink};
     sink->fd = fd;
-    sink->kind = kind_of(fd);
     *out = &sink->face;
     return 0;
 }

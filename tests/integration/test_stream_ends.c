@@ -232,6 +232,64 @@ static void what_is_not_taken_for_long_can_be_cancelled(void **state)
     }
 }
 
+static void kill_it(void *user, const struct rapahub_guest_status *status)
+{
+    (void)user;
+    if (status->pid > 0)
+        kill(status->pid, SIGKILL);
+}
+
+/* The guest has died, and is not started again for long. */
+static void open_flow_that_is_away(struct hosting *on)
+{
+    const struct rapahub_supervision how = {
+        .when_down = RAPAHUB_WHEN_DOWN_WAIT,
+        .backoff_first = true,
+        .backoff_initial_ns = UINT64_C(3600000000000),
+        .backoff_max_ns = UINT64_C(3600000000000),
+        .period_ns = RAPAHUB_FOREVER,
+        .jitter = RAPAHUB_JITTER_NONE};
+
+    open_host(on, small);
+    assert_done(start(on, FLOW, here, &how));
+    assert_true(until(on, &on->told.ready, 1));
+    assert_done(rapahub_host_guests(on->host, kill_it, NULL));
+    assert_true(until(on, &on->told.down, 1));
+}
+
+/* r[verify hub.call.once] */
+static void what_waits_for_its_guest_can_be_cancelled(void **state)
+{
+    const uint64_t size = 7000;
+    struct rapahub_request_id id;
+    struct rapahub_sink *sink;
+    struct hosting on;
+
+    (void)state;
+    for (int destroy = 0; destroy < 2; destroy++) {
+        const struct rapahub_call call = {.target = here,
+                                          .method = "fill(sink, u64)",
+                                          .timeout_ns = UINT64_C(3600000000000),
+                                          .arguments = (const void *const[]){&sink, &size, NULL}};
+        struct done done = {0};
+
+        assert_done(rapahub_sink_of_memory(10000, &sink));
+        open_flow_that_is_away(&on);
+        assert_done(rapahub_host_call_async(on.host, &call, on_done, &done, &id));
+        for (int i = 0; i < 10; i++)
+            assert_true(rapahub_host_dispatch(on.host, 20) >= 0);
+        assert_int_equal(done.count, 0);
+        if (destroy == 0) {
+            rapahub_host_cancel(on.host, id);
+            assert_true(until(&on, &done.count, 1));
+        }
+        close_host(&on);
+        assert_int_equal(done.count, 1);
+        assert_int_equal(done.status, RAPAHUB_ECANCELED);
+        rapahub_sink_destroy(sink);
+    }
+}
+
 static void a_stream_that_is_missing_is_refused(void **state)
 {
     struct rapahub_source *none = NULL;
@@ -272,13 +330,6 @@ static void *drain_until_told(void *user)
     rapahub_source_destroy(source);
     free(memory);
     return NULL;
-}
-
-static void kill_it(void *user, const struct rapahub_guest_status *status)
-{
-    (void)user;
-    if (status->pid > 0)
-        kill(status->pid, SIGKILL);
 }
 
 /* The last death may not have been noticed yet, or the next life not be there. */
@@ -366,6 +417,7 @@ int main(void)
         cmocka_unit_test(it_is_cancelled_as_any_call),
         cmocka_unit_test(without_threads_there_is_a_refusal_and_nothing_is_sent_twice),
         cmocka_unit_test(what_is_not_taken_for_long_can_be_cancelled),
+        cmocka_unit_test(what_waits_for_its_guest_can_be_cancelled),
         cmocka_unit_test(a_stream_that_is_missing_is_refused),
         cmocka_unit_test(a_guest_may_ask_for_a_container_that_is_not_there),
         cmocka_unit_test(guests_that_are_killed_break_streams_and_nothing_else),

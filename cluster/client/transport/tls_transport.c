@@ -128,14 +128,16 @@ int cluster_tls_transport_connect(struct cluster_tls_transport *self,
 {
     const struct cluster_tls_options options = {
         .side = CLUSTER_TLS_CLIENT, .deadline_ns = hub_clock_after(CLUSTER_TLS_HANDSHAKE_NS)};
+    const struct cluster_host_port_address *address;
     OWN(hub_fd) int socket = -1;
     int r = look_up(self, to);
 
     if (r < 0)
         return r;
+    address = &self->found.addresses[self->tried++]; /* also if the certificate is not good */
     r = load(self);
     if (r == 0)
-        r = cluster_tcp_connect(&self->found.addresses[self->tried++], &socket);
+        r = cluster_tcp_connect(address, &socket);
     if (r == 0)
         r = cluster_tls_create(self->context, socket, &options, session);
     if (r == 0)

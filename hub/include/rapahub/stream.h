@@ -59,6 +59,14 @@ RAPAHUB_API_CHECKED int rapahub_stream_pair(struct rapahub_sink **out_sink,
 RAPAHUB_API_CHECKED int rapahub_source_of_fd(int fd, struct rapahub_source **out);
 RAPAHUB_API_CHECKED int rapahub_sink_of_fd(int fd, struct rapahub_sink **out);
 
+/* The same for a descriptor that another process chose, and sent: no thread that uses the stream
+ * waits for the descriptor longer than until the stream's call ends or is cancelled, whatever the
+ * other process does with it. The descriptor belongs to the stream from here on, and *fd becomes
+ * -1; after a failure it is still the caller's. It is closed some time after the stream was
+ * destroyed. RAPAHUB_EBUSY: there is no thread for it, or 1,024 streams of this kind are there. */
+RAPAHUB_API_CHECKED int rapahub_source_of_received_fd(int *fd, struct rapahub_source **out);
+RAPAHUB_API_CHECKED int rapahub_sink_of_received_fd(int *fd, struct rapahub_sink **out);
+
 /* Makes a source that reads from memory, which must outlive it. */
 RAPAHUB_API_CHECKED int rapahub_source_of_memory(const void *data, size_t size,
                                                  struct rapahub_source **out);

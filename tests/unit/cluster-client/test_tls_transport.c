@@ -159,6 +159,35 @@ static void each_address_of_a_name_is_tried(void **state)
     close_stage(&stage);
 }
 
+/* The turn of the node passes on, as a node in the network is not the only way to another one.
+ * r[verify cluster.client.again] */
+static void an_address_counts_as_tried_when_the_certificate_cannot_be_read(void **state)
+{
+    struct cluster_tls_transport transport = {.tried = 0};
+    const struct cluster_host_port to = {.host = "127.0.0.1", .port = 9};
+    struct cluster_tls *session = NULL;
+    struct stage stage;
+    char path[128];
+    int fd;
+
+    (void)state;
+    open_stage(&stage);
+    assert_int_equal(cluster_tls_transport_init(&transport, stage.tls), 0);
+    snprintf(path, sizeof path, "%s/client.pem", stage.tls);
+    assert_int_equal(unlink(path), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(cluster_tls_transport_connect(&transport, &to, &fd, &session),
+                         RAPAHUB_ENOENT);
+        assert_false(cluster_tls_transport_has_more(&transport));
+    }
+    write_client(stage.tls, &stage.ca, CLUSTER_PEER_VIEWER, "ana");
+    assert_int_equal(cluster_tls_transport_connect(&transport, &to, &fd, &session), 0);
+    cluster_tls_release(&session);
+    close(fd);
+    cluster_tls_transport_fini(&transport);
+    close_stage(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +195,7 @@ int main(void)
         cmocka_unit_test(what_names_no_node_is_refused),
         cmocka_unit_test(the_certificate_is_that_of_the_user),
         cmocka_unit_test(each_address_of_a_name_is_tried),
+        cmocka_unit_test(an_address_counts_as_tried_when_the_certificate_cannot_be_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 /* Calls by shared memory, as the clients of a node take them: the segment itself is a hook. */
 #include <sys/stat.h>
 
+#include "cluster/node/client_links.h"
 #include "cluster/wire/shared_call.h"
 #include "tests/unit/cluster-node/client_end.h"
 
@@ -317,6 +318,54 @@ static void an_acknowledged_end_is_forgotten(void **state)
     disconnect(node, &program);
 }
 
+/* ---- two ways, of which none keeps the order of the other ---- */
+
+/* The client has ended its first call, which is on its way by the socket, before another thread
+ * called by shared memory. r[verify cluster.shared.overtaken] */
+static void a_call_by_the_socket_that_is_overtaken_is_not_begun_and_breaks_no_rule(void **state)
+{
+    struct cluster_shared_call later = call_of(2, &right);
+    struct node *node = *state;
+    struct program program;
+
+    come_with_segment(node, &program);
+    put_call(&program, ORIGIN(1), 1);
+    put_of_call(&program, CLUSTER_FRAME_CANCEL, ORIGIN(1), 1);
+    assert_int_equal(cluster_connection_flush(program.connection), 0);
+    later.body.call.done_below = 2;
+    node->members = 1;
+    assert_int_equal(request(node, 1, &later), 0);
+    settle(node, &program);
+    assert_int_equal(program.over, 0);
+    assert_int_equal(program.nacks, 1);
+    assert_int_equal(program.body.nack.reason, CLUSTER_NACK_EXPIRED);
+    assert_int_equal(times_broken(node, "cluster.dedup.ended"), 0);
+    assert_int_equal(node->begun, 1);
+    answer(node, 0, "two");
+    assert_int_equal(node->responses, 1);
+    disconnect(node, &program);
+}
+
+/* r[verify cluster.shared.overtaken] */
+static void a_request_that_is_overtaken_is_not_begun_and_breaks_no_rule(void **state)
+{
+    const struct cluster_body body = {.call = {.left_us = 1000000, .method_id = 9, .done_below = 2}};
+    struct node *node = *state;
+    struct program program;
+
+    come_with_segment(node, &program);
+    put(&program, frame_of(CLUSTER_FRAME_CALL, ORIGIN(1), 2), &body);
+    settle(node, &program);
+    assert_int_equal(request_right(node, 1, 1), 0);
+    assert_int_equal(node->response_type, CLUSTER_FRAME_NACK);
+    assert_int_equal(node->answer.nack.reason, CLUSTER_NACK_EXPIRED);
+    settle(node, &program);
+    assert_int_equal(program.over, 0);
+    assert_int_equal(times_broken(node, "cluster.dedup.ended"), 0);
+    assert_int_equal(node->begun, 1);
+    disconnect(node, &program);
+}
+
 /* ---- rules that are broken ---- */
 
 static void expect_broken(struct node *node, struct program *program,
@@ -359,6 +408,34 @@ static void who_breaks_a_rule_loses_connection_and_segment(void **state)
     expect_broken(node, &program, &call, "cluster.dedup.ended");
 }
 
+/* The end of the call cannot be kept, in the request itself, and nothing else happens for it.
+ * r[verify cluster.client.bounds] */
+static void who_has_no_memory_left_in_a_request_is_hung_up(void **state)
+{
+    struct node *node = *state;
+    struct pollfd poll_for;
+    struct program program;
+    struct hub_budget *budget;
+    uint64_t rest;
+
+    come_with_segment(node, &program);
+    budget = node->clients->all[node->shared_client].user->budget;
+    rest = budget->limit - hub_load_relaxed64(&budget->used);
+    rest -= sizeof(struct cluster_origin_call) + sizeof right; /* for the call itself */
+    assert_true(hub_budget_take(budget, rest));
+    node->refuse = RAPAHUB_ENOMETHOD;
+    assert_int_equal(request_right(node, 1, 1), 0);
+    hub_budget_give(budget, rest);
+    assert_int_equal(node->responses, 0);
+    poll_for = (struct pollfd){.fd = cluster_clients_fd(node->clients), .events = POLLIN};
+    assert_int_equal(poll(&poll_for, 1, 10000), 1);
+    serve(node);
+    assert_int_equal(node->unshares, 1); /* which ends the request */
+    settle(node, &program);
+    assert_int_equal(program.over, RAPAHUB_ECLOSED);
+    disconnect(node, &program);
+}
+
 /* r[verify cluster.shared.request] */
 static void bytes_that_are_no_request_are_refused_wherever_they_are_cut(void **state)
 {
@@ -395,7 +472,10 @@ int main(void)
         TEST(a_call_that_comes_by_the_socket_leaves_its_request_without_an_answer),
         TEST(an_answer_that_is_too_large_is_fetched_by_the_socket),
         TEST(an_acknowledged_end_is_forgotten),
+        TEST(a_call_by_the_socket_that_is_overtaken_is_not_begun_and_breaks_no_rule),
+        TEST(a_request_that_is_overtaken_is_not_begun_and_breaks_no_rule),
         TEST(who_breaks_a_rule_loses_connection_and_segment),
+        TEST(who_has_no_memory_left_in_a_request_is_hung_up),
         TEST(bytes_that_are_no_request_are_refused_wherever_they_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

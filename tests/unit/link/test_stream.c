@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +17,47 @@
 #include "hub/channel/stream.h"
 #include "tests/support/pause.h"
 #include "tests/support/testing.h"
+
+/* Another process that has the socket reads what poll has told of, and more comes later. */
+static int stolen_from = -1, sends_to = -1;
+
+int __real_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+    char byte;
+    int r;
+
+    if (stolen_from < 0 && sends_to >= 0) {
+        assert_int_equal(write(sends_to, "b", 1), 1);
+        sends_to = -1;
+    }
+    r = __real_poll(fds, count, timeout_ms);
+    if (stolen_from >= 0) {
+        assert_int_equal(read(stolen_from, &byte, 1), 1);
+        stolen_from = -1;
+    }
+    return r;
+}
+
+static void what_poll_has_told_of_may_be_gone(void **state)
+{
+    struct rapahub_source *source;
+    int ends[2];
+    char byte;
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    assert_int_equal(rapahub_source_of_fd(ends[0], &source), 0);
+    assert_int_equal(write(ends[1], "a", 1), 1);
+    stolen_from = ends[0];
+    sends_to = ends[1];
+    assert_int_equal(rapahub_source_read(source, &byte, 1), 1);
+    assert_int_equal(byte, 'b');
+    rapahub_source_destroy(source);
+    close(ends[0]);
+    close(ends[1]);
+}
 
 static void a_sink_of_memory_keeps_what_is_written_up_to_its_bound(void **state)
 {
@@ -241,6 +283,7 @@ static void whose_reader_went_is_told_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_poll_has_told_of_may_be_gone),
         cmocka_unit_test(a_sink_of_memory_keeps_what_is_written_up_to_its_bound),
         cmocka_unit_test(a_source_of_memory_ends_where_the_memory_does),
         cmocka_unit_test(bytes_cross_a_pipe_that_does_not_block),
