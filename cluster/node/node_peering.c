@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/node/node_peering.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <rapahub/error.h>
@@ -85,7 +86,7 @@ static int on_step(void *user, uint32_t from, const struct cluster_frame *header
 
     if (status < 0)
         return status;
-    if (runner->lead != 0)
+    if (runner->leader.node != 0)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.nodes.frame",
                             "node %u reports to this one, which does not lead", from);
     return header->type == CLUSTER_FRAME_DEATH ? take_death(runner, from, &body.death)
@@ -133,6 +134,22 @@ static bool has_ended(const struct cluster_event *event)
            (record->state == CLUSTER_NODE_FENCED && event->session == 0);
 }
 
+/* The address of a seat is the one that the folder has. */
+static void note_leader(struct cluster_runner *runner, const struct cluster_event *event)
+{
+    struct cluster_list addresses;
+    struct rapahub_string address;
+
+    if (runner->boot->folder.place.joined || event->node != runner->leader.node ||
+        !event->node_record)
+        return;
+    addresses = event->node_record->addresses;
+    if (!cluster_record_next_address(&addresses, &address))
+        address.size = 0;
+    snprintf(runner->leader.address, sizeof runner->leader.address, "%.*s", (int)address.size,
+             address.size > 0 ? address.data : "");
+}
+
 void cluster_node_peering_know(struct cluster_runner *runner, const struct cluster_event *event)
 {
     const struct cluster_event left = {
@@ -141,6 +158,7 @@ void cluster_node_peering_know(struct cluster_runner *runner, const struct clust
         cluster_peer_mesh_take(runner->peers, event->node, event->session, event->node_record);
     int told = has_ended(event) ? cluster_event_queue_add(runner->events, &left) : 0;
 
+    note_leader(runner, event);
     if (status == 0)
         status = told;
     if (status == 0)
@@ -176,7 +194,7 @@ void cluster_node_peering_hold(struct cluster_runner *runner)
 {
     uint64_t changes = cluster_detector_changes(runner->detector);
 
-    if (runner->lead != 0 || changes == runner->verdict_changes)
+    if (runner->leader.node != 0 || changes == runner->verdict_changes)
         return;
     runner->verdict_changes = changes;
     for (uint32_t i = 0; i < runner->nodes.count; i++)
@@ -188,12 +206,13 @@ void cluster_node_peering_hold(struct cluster_runner *runner)
 /* r[impl cluster.peer.send] */
 int cluster_node_peering_begin(struct cluster_runner *runner)
 {
+    const struct cluster_store_place *place = &runner->boot->folder.place;
     const struct cluster_peering_parts parts = {
         .events = runner->events, .buffers = runner->buffers, .links = &runner->links};
     const struct cluster_renewals_parts renewal = {.links = runner->peers,
                                                    .marker = runner->boot->marker,
                                                    .identity = runner->identity,
-                                                   .authority = runner->lead};
+                                                   .authority = runner->authority};
     int status = cluster_peering_create(&parts, &runner->peering);
 
     if (status == 0)
@@ -201,7 +220,7 @@ int cluster_node_peering_begin(struct cluster_runner *runner)
     if (status < 0)
         return status;
     runner->links = (struct cluster_peering_links){send_frame, end_link, runner->peers};
-    cluster_peer_mesh_begin(runner->peers, runner->lead);
+    cluster_peer_mesh_begin(runner->peers, place->joined ? runner->leader.node : 0, place->apart);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_CALLS, &call_hooks, runner->peering);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_STEPS, &report_hooks, runner);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_BLOBS, &cluster_blob_fetches_hooks,
@@ -233,7 +252,7 @@ int cluster_node_peering_detect(struct cluster_runner *runner,
                                                  .node = folder->node,
                                                  .boot = folder->boot,
                                                  .session = runner->boot->session,
-                                                 .leads = runner->lead == 0,
+                                                 .lead = runner->leader.node,
                                                  .profile = options->detection,
                                                  .address =
                                                      cluster_boot_node_address(options->listen),

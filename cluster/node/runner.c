@@ -78,7 +78,7 @@ static int start(struct cluster_runner *runner)
 {
     const struct cluster_event started = {.kind = CLUSTER_EVENT_STARTED,
                                           .session = runner->boot->session,
-                                          .node = runner->lead,
+                                          .node = runner->leader.node,
                                           .boot = runner->boot->folder.boot,
                                           .generation = runner->boot->generation};
     int status;
@@ -126,7 +126,8 @@ static int tell(struct cluster_runner *runner, const struct cluster_event *from)
         look_at_own_session(runner, &event);
     if (event.kind == CLUSTER_EVENT_NODE)
         cluster_detector_node(runner->detector, event.node, event.session, event.node_record);
-    if (event.kind != CLUSTER_EVENT_NODE || runner->lead == 0) /* only one that leads places */
+    if (event.kind != CLUSTER_EVENT_NODE ||
+        runner->leader.node == 0) /* only one that leads places */
         (void)step(runner, &event);
     if (event.kind == CLUSTER_EVENT_HOLDERS)
         cluster_copy_links_changed(runner->copies, event.pool, event.container, !event.holders);
@@ -208,7 +209,8 @@ static void tell_verdicts(struct cluster_runner *runner)
     uint32_t node = 0;
 
     runner->verdicts = cluster_detector_changes(runner->detector);
-    while (runner->lead == 0 && (node = cluster_detector_after(runner->detector, node)) != 0) {
+    while (runner->leader.node == 0 &&
+           (node = cluster_detector_after(runner->detector, node)) != 0) {
         struct cluster_event event = {.kind = CLUSTER_EVENT_VERDICT, .node = node};
 
         event.status = cluster_detector_is_away(runner->detector, node) ? RAPAHUB_EDIED : 0;
@@ -448,7 +450,7 @@ int cluster_runner_begin(struct cluster_runner *runner, uint64_t timeout_ns)
     runner->hooks = &cluster_runner_hooks;
     cluster_map_nodes_init(&runner->nodes, runner->events);
     cluster_map_reading_init(&runner->reading, runner->boot->store, runner->events, &runner->nodes,
-                             runner->lead == 0);
+                             runner->leader.node == 0);
     cluster_map_watch_init(&runner->watch, runner->boot->store, runner->disk, runner->events);
     runner->watch.nodes = &runner->nodes;
     runner->watch.hooks = &watch_hooks;

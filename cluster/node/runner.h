@@ -8,6 +8,7 @@
 #include "cluster/core/core.h"
 #include "cluster/node/base/buffers.h"
 #include "cluster/node/base/event_queue.h"
+#include "cluster/node/base/leader.h"
 #include "cluster/node/base/pool_records.h"
 #include "cluster/node/blobs/blob_fetches.h"
 #include "cluster/node/boot/boot.h"
@@ -48,8 +49,9 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     struct cluster_detector *detector;
     uint64_t verdicts; /* changes of them that the core knows */
     struct cluster_seat_service
-        *seat;     /* NULL: the metastore is another node's, and drives `peers` */
-    uint32_t lead; /* the node that leads; 0: this one */
+        *seat; /* NULL: the metastore is another node's, and drives `peers` */
+    struct cluster_leader leader;
+    uint32_t authority; /* the node that has it; 0: this one */
     struct cluster_map_nodes nodes;
     struct cluster_map_reading reading;
     struct cluster_map_watch watch;

@@ -72,7 +72,7 @@ int cluster_detector_create(const struct cluster_detector_options *options,
     self->datagrams.fd = self->datagrams.epoll = -1;
     self->node = options->node;
     self->session = options->session;
-    self->leads = options->leads;
+    self->lead = options->lead;
     self->links = options->links;
     self->since_s = wall_s();
     self->next_ns = HUB_NEVER;
@@ -104,7 +104,7 @@ void cluster_detector_release(struct cluster_detector **self)
 
 int cluster_detector_begin(struct cluster_detector *self)
 {
-    int r = self->leads ? cluster_detector_keys_make(&self->keys, hub_clock_now()) : 0;
+    int r = self->lead == 0 ? cluster_detector_keys_make(&self->keys, hub_clock_now()) : 0;
 
     if (r < 0)
         return r;
@@ -200,7 +200,7 @@ void cluster_detector_node(struct cluster_detector *self, uint32_t node, uint64_
 
 void cluster_detector_renew_key(struct cluster_detector *self)
 {
-    if (!self->leads || !self->begun)
+    if (self->lead != 0 || !self->begun)
         return;
     if (cluster_detector_keys_make(&self->keys, hub_clock_now()) < 0) {
         rapahub_log(RAPAHUB_LOG_ERROR, TOPIC, "the key of datagrams goes on to be used: %s",
@@ -399,7 +399,7 @@ uint32_t cluster_detector_after(const struct cluster_detector *self, uint32_t no
 
 bool cluster_detector_leader_is_away(const struct cluster_detector *self)
 {
-    return !self->leads && cluster_peer_links_dialled(self->links) == 0;
+    return self->lead != 0 && cluster_peer_links_session(self->links, self->lead) == 0;
 }
 
 struct cluster_detector_figures cluster_detector_figures(const struct cluster_detector *self)

@@ -26,8 +26,8 @@ struct cluster_detector_options {
     const uint8_t *cluster; /* uuid, 16 bytes */
     uint32_t node, boot;
     uint64_t session;
-    bool leads;                       /* it makes the keys, and hands them to others */
-    const char *profile;              /* a name of cluster_detector_profiles; NULL: the first one */
+    uint32_t lead;       /* the node that makes the keys, and hands them to others; 0: this one */
+    const char *profile; /* a name of cluster_detector_profiles; NULL: the first one */
     struct rapahub_string address;    /* HOST:PORT in numbers, where it listens; none: nowhere */
     struct cluster_peer_links *links; /* live longer */
 };

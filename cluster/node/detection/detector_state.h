@@ -11,7 +11,8 @@
 struct cluster_detector {
     uint32_t node;
     uint64_t session;
-    bool leads, begun, left;
+    uint32_t lead; /* 0: this node leads */
+    bool begun, left;
     const struct cluster_detector_profile *profile;
     struct cluster_peer_links *links;
     struct cluster_datagrams datagrams; /* fd -1: this node listens nowhere */

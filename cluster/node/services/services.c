@@ -301,15 +301,17 @@ static int check_role(const struct method *method, enum rapahub_control_role rol
 /* r[impl cluster.join.orders] */
 static int check_leads(const struct cluster_services *services, const struct method *method)
 {
-    const char *leader = services->asking.lists.leader;
+    const struct cluster_leader *leader = services->asking.lists.leader;
+    bool known = leader->address[0] != '\0';
 
-    return method->where == EACH_NODE || !leader
+    return method->where == EACH_NODE || leader->node == 0
                ? 0
                : rapahub_fail(RAPAHUB_ENOTLOCAL, "cluster.join.orders",
-                              "%.*s: node %u carries out no orders: give it to the node that has "
-                              "the metastore, with --node %s",
+                              "%.*s: node %u carries out no orders: give it to node %u, which "
+                              "leads%s%s",
                               (int)strcspn(method->signature, "("), method->signature,
-                              (unsigned)services->asking.lists.node, leader);
+                              (unsigned)services->asking.lists.node, (unsigned)leader->node,
+                              known ? ", with --node " : "", leader->address);
 }
 
 /* r[impl cluster.node.services] */

@@ -39,7 +39,7 @@ static struct cluster_detector *make(uint32_t number, const char *address)
                                                      .node = number,
                                                      .boot = 5,
                                                      .session = SESSION(number),
-                                                     .leads = number == 1,
+                                                     .lead = number == 1 ? 0 : 1,
                                                      .profile = "fast",
                                                      .address = rapahub_string_of(address),
                                                      .links = stage->nodes[number - 1].links};

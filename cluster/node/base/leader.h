@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leader: the node that leads, as this one knows it. Owner.
+ */
+#ifndef CLUSTER_NODE_BASE_LEADER_H
+#define CLUSTER_NODE_BASE_LEADER_H
+
+#include <stdint.h>
+
+#define CLUSTER_LEADER_ADDRESS 320
+
+struct cluster_leader {
+    uint32_t node;                        /* 0: this one */
+    char address[CLUSTER_LEADER_ADDRESS]; /* HOST:PORT, for orders; "": none is known */
+};
+
+#endif
