@@ -151,8 +151,9 @@ const struct cli_command cluster_commands[] = {
              "says what to type.",
      .example = "rapahub get nodes",
      .schema = "rapahub.node.nodes/1",
-     .members = "nodes[{number, name, state, alarm, address, session, boot, link, verdict, since, "
-                "incarnation, remedy}]",
+     .members =
+         "nodes[{number, name, state, role, alarm, address, session, boot, link, verdict, since, "
+         "incarnation, remedy}]",
      .options = node_options,
      .run = cluster_get_nodes},
     {.name = "get pools",
@@ -232,7 +233,8 @@ const struct cli_command cluster_commands[] = {
      .example = "rapahub node status",
      .schema = "rapahub.node.status/1",
      .members =
-         "number, name, state, session, boot, metastore, revision, compacted, pools, containers, "
+         "number, name, state, session, boot, leader, term, metastore, revision, compacted, pools, "
+         "containers, "
          "serving, calls; where it has a certificate identity, certificate, "
          "certificate_expires, ca_hash, "
          "authority, or identity_fault",

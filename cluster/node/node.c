@@ -64,21 +64,6 @@ static int check(const struct rapahub_node_options *options)
                : 0;
 }
 
-/* The node that was set up first has the authority. It leads, unless the metastore is at a seat. */
-static void find_leader(struct rapahub_node *node)
-{
-    const struct cluster_data_folder *folder = &node->boot.folder;
-    struct cluster_leader *leader = &node->runner.leader;
-
-    leader->node = folder->node == CLUSTER_DATA_FOLDER_FIRST ? 0 : CLUSTER_DATA_FOLDER_FIRST;
-    if (folder->place.joined) {
-        CHECK(node->way.seat != 0); /* the boot has heard the seat */
-        leader->node = node->way.seat;
-        snprintf(leader->address, sizeof leader->address, "%s", strchr(folder->place.url, ':') + 1);
-    }
-    node->runner.authority = leader->node;
-}
-
 /* The core reads the metastore by itself; to read it all has the log continue where that is. */
 static int boot(struct rapahub_node *node, const struct rapahub_node_options *options)
 {
@@ -101,8 +86,9 @@ static int boot(struct rapahub_node *node, const struct rapahub_node_options *op
     if (status < 0)
         return status;
     node->booted = true;
-    find_leader(node);
     status = cluster_boot_read_all(&node->boot, NULL, NULL);
+    if (status == 0)
+        cluster_node_peering_find_leader(&node->runner, node->way.seat);
     if (status == 0)
         status = cluster_boot_node_activate(&node->boot, options->listen);
     if (status < 0)

@@ -79,11 +79,13 @@ static int start(struct cluster_runner *runner)
     const struct cluster_event started = {.kind = CLUSTER_EVENT_STARTED,
                                           .session = runner->boot->session,
                                           .node = runner->leader.node,
+                                          .term = runner->leader.term,
                                           .boot = runner->boot->folder.boot,
                                           .generation = runner->boot->generation};
     int status;
 
     runner->started = true;
+    cluster_node_peering_lead(runner);
     cluster_peer_links_set_session(runner->peers, runner->boot->session);
     status = cluster_detector_begin(runner->detector);
     return status == 0 ? cluster_event_queue_add(runner->events, &started) : status;
@@ -208,7 +210,7 @@ static void tell_verdicts(struct cluster_runner *runner)
 {
     uint32_t node = 0;
 
-    runner->verdicts = cluster_detector_changes(runner->detector);
+    runner->known.verdicts = cluster_detector_changes(runner->detector);
     while (runner->leader.node == 0 &&
            (node = cluster_detector_after(runner->detector, node)) != 0) {
         struct cluster_event event = {.kind = CLUSTER_EVENT_VERDICT, .node = node};
@@ -224,7 +226,7 @@ static uint64_t step_detector(struct cluster_runner *runner, uint64_t now_ns, bo
     uint64_t next_ns = cluster_detector_step(
         runner->detector, now_ns, cluster_core_parts(runner->core)->catch_up.revision, readable);
 
-    if (runner->verdicts != cluster_detector_changes(runner->detector))
+    if (runner->known.verdicts != cluster_detector_changes(runner->detector))
         tell_verdicts(runner);
     return next_ns;
 }
@@ -326,9 +328,9 @@ static void follow_identity(struct cluster_runner *runner)
 {
     uint64_t changes = cluster_node_identity_changes(runner->identity);
 
-    if (changes == runner->identity_changes)
+    if (changes == runner->known.identity)
         return;
-    runner->identity_changes = changes;
+    runner->known.identity = changes;
     cluster_client_router_look_at_certificates(runner->clients);
     cluster_peer_links_look_at_certificates(runner->peers);
     cluster_detector_renew_key(runner->detector);
@@ -344,6 +346,10 @@ static int take_turn(struct cluster_runner *runner, uint32_t readable)
     if (status < 0)
         return status;
     next_ns = least(next_ns, step_begun(runner));
+    next_ns = least(next_ns, cluster_leading_step(&runner->leading, hub_clock_now()));
+    status = cluster_node_peering_follow(runner);
+    if (status < 0)
+        return status;
     follow_identity(runner);
     cluster_node_peering_hold(runner);
     if (runner->fenced || cluster_peer_links_is_fenced(runner->peers))
@@ -418,7 +424,14 @@ static void on_revoked(void *user, struct rapahub_string text)
                     rapahub_last_error()->text);
 }
 
-static const struct cluster_map_watch_hooks watch_hooks = {on_revoked};
+static void on_lead(void *user, const struct cluster_pair *pair)
+{
+    struct cluster_runner *runner = user;
+
+    cluster_leading_take(&runner->leading, pair);
+}
+
+static const struct cluster_map_watch_hooks watch_hooks = {on_revoked, on_lead};
 
 /* A call that came before would find no pool. */
 static int wait_for_map(struct cluster_runner *runner, uint64_t deadline_ns)

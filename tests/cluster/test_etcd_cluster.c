@@ -3,6 +3,7 @@
  * itself. The tests follow each other on one cluster. */
 #include <sys/wait.h>
 
+#include "hub/base/clock.h"
 #include "tests/cluster/mesh_stage.h"
 #include "tests/metastore/etcd_process.h"
 
@@ -64,6 +65,91 @@ static bool has_file(const char *data, const char *name)
     return access(path, F_OK) == 0;
 }
 
+/* ---- the lead ---- */
+
+/* Which node leads, as another one says; 0: that does not answer. */
+static unsigned leader_by(unsigned number)
+{
+    static const char *const words[] = {"node", "status", "--json", NULL};
+    static const char key[] = "\"leader\":";
+    struct process_result result;
+    const char *at = NULL;
+    unsigned leader = 0;
+
+    if (node_process_rapahub(node(number), words, &result) == 0)
+        at = strstr(result.out, key);
+    if (at)
+        leader = (unsigned)strtoul(at + sizeof key - 1, NULL, 10);
+    process_result_fini(&result);
+    return leader;
+}
+
+/* Waits until a node says that another one than this leads; returns which. */
+static unsigned await_other(unsigned number, unsigned leader)
+{
+    for (unsigned i = 0; i < 1200; i++) {
+        unsigned now = leader_by(number);
+
+        if (now != 0 && now != leader)
+            return now;
+        pause_ms(50);
+    }
+    fail_msg("node %u does not come to follow another node than %u", number, leader);
+    return 0;
+}
+
+/* Gives an order to the node that leads, as node 3 says; on a slow machine another one may lead by
+ * then. */
+static void order(const char *const words[])
+{
+    struct process_result result;
+    int status = -1;
+
+    for (unsigned i = 0; i < 20 && status != 0; i++) {
+        unsigned leader = leader_by(3);
+
+        if (leader != 0) {
+            status = node_process_rapahub(node(leader), words, &result);
+            process_result_fini(&result);
+        }
+        if (status != 0)
+            pause_ms(200);
+    }
+    if (status != 0)
+        fail_msg("%s: status %d", words[0], status);
+}
+#define ORDER(...) order((const char *const[]){__VA_ARGS__, NULL})
+
+static void apply(const char *text)
+{
+    struct process_result result;
+    int status = -1;
+
+    for (unsigned i = 0; i < 20 && status != 0; i++) {
+        unsigned leader = leader_by(3);
+
+        if (leader != 0) {
+            status = node_process_try_apply(node(leader), text, &result);
+            process_result_fini(&result);
+        }
+        if (status != 0)
+            pause_ms(200);
+    }
+    assert_int_equal(status, 0);
+}
+
+/* A node that does not lead takes no order, and says which does. */
+static void refused_by_a_follower(void)
+{
+    char text[48];
+    unsigned leader = leader_by(3), other = leader == 2 ? 3 : 2;
+
+    snprintf(text, sizeof text, "give it to node %u, which leads", leader);
+    joined_refuses(node(other), (const char *const[]){"delete", "none", NULL}, 6, text);
+}
+
+/* ---- etcd ---- */
+
 /* r[verify cluster.join.place] */
 static void a_node_that_joins_has_the_metastore_in_its_folder(void **state)
 {
@@ -72,8 +158,7 @@ static void a_node_that_joins_has_the_metastore_in_its_folder(void **state)
     assert_false(has_file(mesh->joined->data, "node.seat"));
     AWAIT(node(2), join_metastore, "node", "status");
     AWAIT(node(3), join_metastore, "node", "status");
-    joined_refuses(node(2), (const char *const[]){"delete", "none", NULL}, 6,
-                   "give it to node 1, which leads, with --node 127.0.0.1:");
+    refused_by_a_follower();
 }
 
 /* r[verify cluster.join.place] r[verify cluster.nodes.mesh] */
@@ -83,7 +168,7 @@ static void the_others_serve_while_the_first_is_lost(void **state)
 
     (void)state;
     mesh_push(node(1), TEST_PREFIX "/bin/counter.so");
-    node_process_apply(node(1), pools);
+    apply(pools);
     AWAIT(node(2), "\"state\":\"ACTIVE\"", "describe", "pool", "on2", "--json");
     AWAIT(node(2), "\"state\":\"ACTIVE\"", "describe", "pool", "on3", "--json");
     mesh_await_link(node(2), 3, "UP");
@@ -101,7 +186,7 @@ static void the_others_serve_while_the_first_is_lost(void **state)
     come_back(1);
     assert_int_equal(joined_add(node(1), "on2.add"), 3);
     assert_int_equal(joined_add(node(1), "on3.add"), 2);
-    assert_int_equal(JOIN_ASK(mesh->joined->stage, "delete", "on3"), 0);
+    ORDER("delete", "on3");
 }
 
 static void write_line(const char *url)
@@ -149,6 +234,86 @@ static void another_metastore_is_refused(void **state)
     come_back(3);
 }
 
+/* ---- another one leads ---- */
+
+/* What the one that led had begun goes on, and what people order is for the next one.
+ * r[verify cluster.lead.gone] r[verify cluster.lead.claim] r[verify cluster.lead.follow] */
+static void another_node_leads_when_the_one_that_led_is_lost(void **state)
+{
+    unsigned lost = leader_by(3), next;
+    uint64_t begun_ns;
+
+    (void)state;
+    if (lost == 3) /* the stage asks it */
+        skip();
+    AWAIT(node(3), "LEADS", "get", "nodes");
+    begun_ns = hub_clock_now();
+    lose_host(lost);
+    next = await_other(3, lost);
+    print_message("node %u leads %u ms after the loss of node %u\n", next,
+                  (unsigned)((hub_clock_now() - begun_ns) / HUB_MILLISECOND), lost);
+    apply("pools:\n  - pool_name: after\n    module: " TEST_PREFIX
+          "/bin/counter.so\n    containers: 2\n    placement: {nodes: [3]}\n");
+    assert_int_equal(joined_add(node(3), "after#0.add"), 1);
+    assert_int_equal(joined_add(node(next), "after#0.add"), 2);
+    ORDER("delete", "after");
+    ORDER("get", "operations");
+    come_back(lost);
+    (void)await_other(lost, lost);
+    assert_int_equal(joined_add(node(lost), "on2.add"), 4);
+    refused_by_a_follower();
+}
+
+/* It takes part as it did, and has the authority that it had. r[verify cluster.lead.follow] */
+static void the_first_node_follows(void **state)
+{
+    const char *const words[] = {"node",  "certificate",      "--name", "ana",
+                                 "--out", mesh->joined->data, NULL};
+    const char *const others[] = {"node",  "certificate", "--name", "eve",
+                                  "--out", mesh->data,    NULL};
+    struct process_result result;
+
+    (void)state;
+    if (leader_by(3) == 1)
+        skip();
+    assert_int_equal(node_process_rapahub(node(1), words, &result), 0);
+    process_result_fini(&result);
+    joined_refuses(node(2), others, 6, "give it to node 1");
+    apply("pools:\n  - pool_name: more\n    module: " TEST_PREFIX
+          "/bin/counter.so\n    containers: 2\n    placement: {nodes: [1, 3]}\n");
+    assert_int_equal(joined_add(node(1), "more#0.add"), 1);
+    assert_int_equal(joined_add(node(1), "more#1.add"), 1);
+    ORDER("delete", "more");
+}
+
+/* It is back before another one leads, or it is not: all is there. r[verify cluster.lead.claim] */
+static void a_daemon_that_leads_dies(void **state)
+{
+    (void)state;
+    for (long i = 5; i <= 6; i++) {
+        unsigned leader = leader_by(3);
+
+        joined_kill(node(leader));
+        join_await(node(leader));
+        assert_int_equal(joined_add(node(3), "on2.add"), i);
+    }
+    ORDER("get", "operations");
+}
+
+/* All begin anew, and one leads. r[verify cluster.lead.claim] */
+static void a_cluster_that_was_ended_has_a_leader_again(void **state)
+{
+    (void)state;
+    for (unsigned i = 3; i > 0; i--)
+        node_process_end(node(i));
+    come_back(3);
+    assert_int_equal(await_other(3, leader_by(3) == 3 ? 0 : leader_by(3)), 3);
+    come_back(2);
+    come_back(1);
+    assert_int_equal(joined_add(node(1), "on2.add"), 7);
+    ORDER("delete", "on2");
+}
+
 static int begin_all(void **state)
 {
     static char url[ETCD_PROCESS_URL];
@@ -174,6 +339,10 @@ int main(void)
         cmocka_unit_test(a_node_that_joins_has_the_metastore_in_its_folder),
         cmocka_unit_test(the_others_serve_while_the_first_is_lost),
         cmocka_unit_test(another_metastore_is_refused),
+        cmocka_unit_test(another_node_leads_when_the_one_that_led_is_lost),
+        cmocka_unit_test(the_first_node_follows),
+        cmocka_unit_test(a_daemon_that_leads_dies),
+        cmocka_unit_test(a_cluster_that_was_ended_has_a_leader_again),
     };
 
     if (!etcd_process_possible())

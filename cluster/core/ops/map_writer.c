@@ -211,8 +211,8 @@ static struct cluster_key key_of(uint32_t node, uint64_t session)
     return (struct cluster_key){.kind = CLUSTER_KEY_RECOVERY, .node = node, .revision = session};
 }
 
-/* A session has one put, its first, so its number is the revision of that: one that another session
- * has followed is not deleted. r[impl cluster.session.fencer] */
+/* The number of a session is the revision of its first put: one that another session has followed
+ * is not deleted. r[impl cluster.session.fencer] */
 static void end_session(struct cluster_map_writer *writer, const struct cluster_context *context,
                         const struct cluster_recovery *recovery, bool fence)
 {
@@ -220,9 +220,11 @@ static void end_session(struct cluster_map_writer *writer, const struct cluster_
     const struct cluster_key key = {.kind = CLUSTER_KEY_NODE, .node = recovery->node};
     const struct cluster_nodes_node *node = cluster_nodes_find(context->nodes, recovery->node);
 
-    cluster_txns_expect(writer->txns, writer->place, &session, fence ? recovery->session : 0);
-    if (!fence)
+    if (!fence) {
+        cluster_txns_expect(writer->txns, writer->place, &session, 0);
         return;
+    }
+    cluster_txns_expect_created(writer->txns, writer->place, &session, recovery->session);
     ENSURE(node); /* else it was not planned */
     cluster_txns_delete(writer->txns, writer->place, &session);
     cluster_txns_expect(writer->txns, writer->place, &key, node->revision);
@@ -298,6 +300,12 @@ int cluster_map_writer_send(struct cluster_map_writer *writer, struct cluster_co
     cluster_effects_add(context->effects, &effect);
     move(writer, CLUSTER_MAP_WRITER_SENT);
     return 0;
+}
+
+void cluster_map_writer_leave(struct cluster_map_writer *writer)
+{
+    cluster_plan_init(&writer->plan);
+    writer->counts = false;
 }
 
 /* ---- outcomes ---- */

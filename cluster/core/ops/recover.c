@@ -373,3 +373,31 @@ int cluster_recover_order(struct cluster_context *context, const struct cluster_
     *operation = CLUSTER_RECOVERIES_ORDER | order->node;
     return 0;
 }
+
+/* Orders that wait for a recovery end once it is durable, or is over. */
+void cluster_recover_settle(struct cluster_context *context, struct cluster_orders *orders)
+{
+    const struct cluster_nodes_node *node;
+    uint32_t place = 0;
+
+    while ((node = cluster_nodes_after(context->nodes, &place))) {
+        const struct cluster_recovery *recovery =
+            cluster_recoveries_find(context->recoveries, node->node);
+
+        if (!recovery || cluster_recoveries_is_stored(recovery))
+            cluster_orders_end_all(orders, context, CLUSTER_RECOVERIES_ORDER | node->node, 0, "");
+    }
+}
+
+/* A proof of a warden stays; a person may say it again. */
+void cluster_recover_give_up(struct cluster_context *context, struct cluster_orders *orders,
+                             uint32_t place, const struct cluster_recover_end_of *end)
+{
+    const struct cluster_recovery *recovery = cluster_recoveries_at(context->recoveries, place);
+
+    cluster_orders_end_all(orders, context, CLUSTER_RECOVERIES_ORDER | recovery->node, end->status,
+                           end->text);
+    if (recovery->revision == 0 && recovery->is.proof == CLUSTER_PROOF_WORD &&
+        recovery->before == 0)
+        cluster_recoveries_remove(context->recoveries, place);
+}

@@ -10,6 +10,8 @@
 
 struct cluster_leader {
     uint32_t node;                        /* 0: this one */
+    uint32_t authority;                   /* the node that has the authority; 0: this one */
+    uint64_t term;                        /* since this revision; 0: for ever */
     char address[CLUSTER_LEADER_ADDRESS]; /* HOST:PORT, for orders; "": none is known */
 };
 

@@ -69,7 +69,7 @@ void cluster_detector_links_probe(struct cluster_detector *self, uint32_t node, 
         &(struct cluster_body){.link_probe = {.sequence = sequence}});
 }
 
-void cluster_detector_links_give_key(struct cluster_detector *self, uint32_t node)
+void cluster_detector_links_give_key(const struct cluster_detector *self, uint32_t node)
 {
     const struct cluster_detector_keys *keys = &self->keys;
 
@@ -131,12 +131,24 @@ static void take_probe(struct cluster_detector *self, uint32_t from,
             &(struct cluster_body){.link_probe = {.answer = true, .sequence = body->sequence}});
 }
 
+/* It may have begun to lead, and this node not have heard of it. */
+static int offer(struct cluster_detector *self, uint32_t from,
+                 const struct cluster_body_datagram_key *body)
+{
+    self->offered_by = from;
+    self->offered_number = body->number;
+    memcpy(self->offered, body->key.data, sizeof self->offered);
+    return 0;
+}
+
 /* r[impl cluster.detect.key] */
 static int take_key(struct cluster_detector *self, uint32_t from,
                     const struct cluster_body_datagram_key *body)
 {
     int r;
 
+    if (self->lead != from && self->moves)
+        return offer(self, from, body);
     if (self->lead != from)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.detect.key",
                             "node %" PRIu32 " does not lead, and hands out a key", from);

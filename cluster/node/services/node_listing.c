@@ -154,6 +154,14 @@ static void add_remedy(struct json_t *object, const struct cluster_alarms_alarm 
         cluster_document_text(object, "remedy", rapahub_string_of(alarm->text));
 }
 
+static const char *role_of(const struct listing *listing, uint32_t node)
+{
+    const struct cluster_lists *lists = &listing->question->asking->lists;
+    uint32_t leads = lists->leader->node != 0 ? lists->leader->node : lists->node;
+
+    return node == leads ? "LEADS" : "FOLLOWS";
+}
+
 static char *make_document(const struct listing *listing)
 {
     struct cluster_document document;
@@ -169,6 +177,7 @@ static char *make_document(const struct listing *listing)
         cluster_document_count(item, "number", row->number);
         cluster_document_text(item, "name", rapahub_string_of(row->name));
         cluster_document_text(item, "state", rapahub_string_of(states[row->state]));
+        cluster_document_text(item, "role", rapahub_string_of(role_of(listing, row->number)));
         cluster_alarms_of_node(&listing->question->asking->lists, row->number, row->session,
                                &alarm);
         add_alarm(item, &alarm);
