@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-static const struct join_words right = {NULL};
+static const struct join_words right = {.address = NULL};
 
 static bool exists(const char *folder, const char *name)
 {

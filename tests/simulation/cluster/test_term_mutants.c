@@ -104,13 +104,11 @@ static void each_fault_is_found(void **state)
     uint64_t seed;
 
     (void)state;
-    for (int which = RIGHT; which < MUTANTS; which++) {
-        const char *broken;
+    for (mutant = RIGHT; mutant < MUTANTS; mutant++) {
+        const char *broken = find(&seed);
 
-        mutant = which;
-        broken = find(&seed);
-        print_message("%d: %s\n", which, broken ? broken : "nothing");
-        assert_true(!broken == (which == RIGHT));
+        print_message("%d: %s\n", (int)mutant, broken ? broken : "nothing");
+        assert_true(!broken == (mutant == RIGHT));
     }
 }
 
