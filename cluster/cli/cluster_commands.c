@@ -67,7 +67,12 @@ static const struct cli_option join_options[] = {
     VALUE(TEXT, "token", "TOKEN", "that rapahub token create has printed; required"),
     VALUE(TEXT, "ca-hash", "HEX", "SHA-256 of the authority's certificate; required"),
     VALUE(FOLDER, "data", "DIR", "the folder of the new node, empty or missing; required"),
-    VALUE(TEXT, "name", "NAME", "of the node, for people (default: node and its number)"), END};
+    VALUE(TEXT, "name", "NAME", "of the node, for people (default: node and its number)"),
+    VALUE(
+        TEXT, "metastore", "URL",
+        "etcd://HOST:PORT,.../PREFIX or etcds://..., where that of the cluster is in etcd and has "
+        "other addresses here (default: as the node at HOST:PORT says)"),
+    END};
 
 #define CHANGE_MEMBERS "operation, done"
 #define POOL_MEMBERS                                                              \
@@ -150,8 +155,9 @@ const struct cli_command cluster_commands[] = {
              "says what to type.",
      .example = "rapahub get nodes",
      .schema = "rapahub.node.nodes/1",
-     .members = "nodes[{number, name, state, alarm, address, session, boot, link, verdict, since, "
-                "incarnation, remedy}]",
+     .members =
+         "nodes[{number, name, state, role, alarm, address, session, boot, link, verdict, since, "
+         "incarnation, remedy}]",
      .options = node_options,
      .run = cluster_get_nodes},
     {.name = "get pools",
@@ -231,7 +237,8 @@ const struct cli_command cluster_commands[] = {
      .example = "rapahub node status",
      .schema = "rapahub.node.status/1",
      .members =
-         "number, name, state, session, boot, metastore, revision, compacted, pools, containers, "
+         "number, name, state, session, boot, leader, term, metastore, revision, compacted, pools, "
+         "containers, "
          "serving, calls; where it has a certificate identity, certificate, "
          "certificate_expires, ca_hash, "
          "authority, or identity_fault",
@@ -268,12 +275,14 @@ const struct cli_command cluster_commands[] = {
      .text =
          "Makes a key in the folder DIR, and has the node at HOST:PORT, which is to be the one\n"
          "with the authority of the cluster, give it a number and a certificate. That node\n"
-         "is trusted if the hash of its authority is the one that was given. After an\n"
+         "is trusted if the hash of its authority is the one that was given. Where the\n"
+         "metastore of the cluster is in etcd the new node reaches that by itself; by TLS\n"
+         "its certificate for it is in DIR/etcd: ca.pem, client.pem and client.key. After an\n"
          "interruption it is typed again, with a new token.",
      .example = "rapahub node join 192.0.2.7:9413 --token rh1.7057ca71252006da.3db8... \\\n"
                 "  --ca-hash 90851d87... --data ~/pools",
      .schema = "rapahub.node-join/1",
-     .members = "cluster, node, seat",
+     .members = "cluster, node, metastore",
      .options = join_options,
      .operand = CLI_OPERAND_FREE,
      .operands_min = 1,

@@ -83,8 +83,11 @@ static int tell_joined(const struct cli *cli, const char *data,
     print_hex(joined->cluster, sizeof joined->cluster, uuid);
     if (cli_json_wanted(cli))
         return cli_json_print(stdout, cli->command->schema, MEMBER("cluster", uuid),
-                              MEMBER("node", joined->node), MEMBER("seat", joined->seat));
-    printf("cluster  %s\nnode     %" PRIu32 "\nseat     %s\n", uuid, joined->node, joined->seat);
+                              MEMBER("node", joined->node), MEMBER("metastore", joined->place));
+    printf("cluster    %s\nnode       %" PRIu32 "\nmetastore  %s\n", uuid, joined->node,
+           joined->place);
+    if (cluster_store_kinds_by_tls(joined->place))
+        cli_failure_note(cli, "put ca.pem, client.pem and client.key for etcd into %s/etcd", data);
     cli_failure_note(cli,
                      "next: rapahubd --data %s; it begins containers of pools that name this node, "
                      "and calls those of all nodes",
@@ -100,16 +103,18 @@ int cluster_identity_join(struct cli *cli)
         .token = cli_arguments_text(&cli->arguments, "token"),
         .ca_hash = cli_arguments_text(&cli->arguments, "ca-hash"),
         .name = cli_arguments_text(&cli->arguments, "name"),
+        .metastore = cli_arguments_text(&cli->arguments, "metastore"),
         .wait_ns = cli->timeout_ns};
     struct cluster_node_joined joined;
-    int r;
+    int r = options.metastore ? cluster_store_kinds_check(options.metastore) : 0;
 
     if (!options.data || !options.token || !options.ca_hash)
         return rapahub_fail(RAPAHUB_ECONFIG, "", "%s is missing",
                             !options.token     ? "--token TOKEN"
                             : !options.ca_hash ? "--ca-hash HEX"
                                                : "--data DIR");
-    r = cluster_node_join_run(&options, &joined);
+    if (r == 0)
+        r = cluster_node_join_run(&options, &joined);
     if (r == RAPAHUB_ETIMEDOUT)
         cli_failure_hint(cli, "try it again, with a new token: this one may have been used");
     if (r == RAPAHUB_EACCES)

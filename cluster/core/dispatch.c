@@ -71,6 +71,15 @@ static int start(struct cluster_dispatch *core, const struct cluster_event *even
     return status;
 }
 
+static int take_lead(struct cluster_dispatch *core, const struct cluster_event *event)
+{
+    const struct cluster_peer *lead = cluster_peers_find(core->peers, event->node);
+
+    cluster_naming_changed(core->naming);
+    cluster_ops_lead(core->ops, event->node, event->term, lead && lead->up);
+    return 0;
+}
+
 static int take_node(struct cluster_dispatch *core, const struct cluster_event *event)
 {
     const struct cluster_ops_node told = {event->node, event->session, event->revision,
@@ -379,7 +388,8 @@ static int (*const handlers[CLUSTER_EVENT_KINDS])(struct cluster_dispatch *core,
     [CLUSTER_EVENT_HELD_DEAD] = hold_dead,
     [CLUSTER_EVENT_HOLDERS] = cluster_durability_holders,
     [CLUSTER_EVENT_HELD] = take_held,
-    [CLUSTER_EVENT_VERDICT] = take_verdict};
+    [CLUSTER_EVENT_VERDICT] = take_verdict,
+    [CLUSTER_EVENT_LEAD] = take_lead};
 
 int cluster_dispatch_event(struct cluster_dispatch *core, const struct cluster_event *event)
 {

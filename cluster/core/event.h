@@ -52,6 +52,7 @@ enum cluster_event_kind {
     CLUSTER_EVENT_HOLDERS,      /* the metastore has these holders of copies of the container */
     CLUSTER_EVENT_HELD,         /* a COPY_HELD of another node has come; as REPORTED */
     CLUSTER_EVENT_VERDICT,      /* detection holds this node dead, or gone; or not, status 0 */
+    CLUSTER_EVENT_LEAD,         /* this node leads now, in this term; 0: none does */
     CLUSTER_EVENT_KINDS
 };
 
@@ -89,9 +90,12 @@ struct cluster_event {
     uint64_t session;  /* STARTED: the revision that created the record of the own session; PEER,
                           REPORTED, HELD: of that of the node, by its link; NODE: of that, 0: it has
                           none; DEATH, RECOVERY: of that which is over */
-    uint64_t term; /* STARTED: the last put of the record that says who leads; 0: there is none */
-    uint32_t node; /* PEER, NODE, REPORTED, RECOVERY, DEATH, HELD_DEAD, HELD, VERDICT; STARTED: that
-                      leads; 0: this one; COPIED: that joins the holders, and has it too; 0: none */
+    uint64_t
+        term; /* STARTED, LEAD: the last put of the record that says who leads; 0: there is none
+               */
+    uint32_t
+        node; /* PEER, NODE, REPORTED, RECOVERY, DEATH, HELD_DEAD, HELD, VERDICT, LEAD; STARTED:
+                 that leads; 0: this one; COPIED: that joins the holders, and has it too; 0: none */
     uint32_t boot, generation;   /* STARTED */
     int32_t status, application; /* STORE: enum cluster_txn_status, never UNKNOWN */
     bool whole;                  /* RESTORED: it is of a whole state, not of changes; COPIED: the

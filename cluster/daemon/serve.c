@@ -54,6 +54,8 @@ struct serving {
     int epoll;            /* the descriptors that are waited for */
     uint32_t readable;    /* a bit for each of them */
     pid_t importer;       /* its descriptor was added last */
+    bool told;            /* the warden knows this life, and that this node leads: */
+    char leader[160];     /* HOST:PORT; "": this one does */
 };
 
 /* ---- log ---- */
@@ -163,8 +165,9 @@ static int open_node(struct serving *serving)
     return rapahub_node_open(serving->host, &options, &serving->node);
 }
 
-/* The warden can tell others of the death of this life from here on. */
-static void tell_life(const struct serving *serving)
+/* The warden can tell the node that leads of the death of this life from here on. Where another one
+ * leads it is told anew. */
+static void tell_life(struct serving *serving)
 {
     struct daemon_report_life report = {.node = 0};
     struct rapahub_node_life life;
@@ -175,6 +178,10 @@ static void tell_life(const struct serving *serving)
     report.session = life.session;
     if (life.leader)
         snprintf(report.leader, sizeof report.leader, "%s", life.leader);
+    if (serving->told && strcmp(report.leader, serving->leader) == 0)
+        return;
+    serving->told = true;
+    memcpy(serving->leader, report.leader, sizeof serving->leader);
     daemon_report_send_life(serving->options->ties.report, &report);
 }
 
@@ -343,6 +350,7 @@ static int turn(struct serving *serving)
         r = rapahub_control_dispatch(serving->control);
     daemon_imports_step(&serving->imports);
     look_at_leave(serving);
+    tell_life(serving);
     look_at_end(serving);
     beat(serving);
     return r < 0 ? r : 0;

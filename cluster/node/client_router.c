@@ -330,6 +330,7 @@ static int join(void *user, uint64_t number, const struct cluster_body_join *ask
     struct cluster_client_router *self = user;
     const struct cluster_join_admission_parts parts = {.marker = self->parts.marker,
                                                        .identity = self->parts.identity,
+                                                       .place = self->parts.place,
                                                        .hooks = &admission_hooks,
                                                        .user = self};
 

@@ -24,6 +24,7 @@ struct cluster_client_router_parts { /* all live longer */
     struct cluster_services *services;
     const struct cluster_node_identity *identity;
     struct cluster_marker *marker; /* for nodes that join */
+    const char *place;             /* see struct cluster_join_admission_parts */
 };
 
 /* Opens the socket, as cluster_clients_open does; its hooks are set here. */

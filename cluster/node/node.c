@@ -86,10 +86,9 @@ static int boot(struct rapahub_node *node, const struct rapahub_node_options *op
     if (status < 0)
         return status;
     node->booted = true;
-    node->runner.lead = node->way.seat;
-    CHECK(node->boot.folder.place.joined ==
-          (node->runner.lead != 0)); /* the boot has heard the seat */
     status = cluster_boot_read_all(&node->boot, NULL, NULL);
+    if (status == 0)
+        cluster_node_peering_find_leader(&node->runner, node->way.seat);
     if (status == 0)
         status = cluster_boot_node_activate(&node->boot, options->listen);
     if (status < 0)
@@ -120,7 +119,7 @@ static int make_base(struct rapahub_node *node)
     if (status == 0)
         status = cluster_store_thread_start(&disk, &runner->disk);
     if (status == 0)
-        status = cluster_blob_fetches_create(runner->peers, runner->disk, runner->lead,
+        status = cluster_blob_fetches_create(runner->peers, runner->disk, runner->leader.node,
                                              &runner->modules);
     return status == 0 ? cluster_node_peering_copies(runner) : status;
 }
@@ -165,12 +164,6 @@ static int make_identity(struct rapahub_node *node)
     return status == 0 ? cluster_boot_revoked_read(&node->boot, runner->identity) : status;
 }
 
-/* It is the seat, whose address follows "seat:". */
-static const char *leader_of(const struct rapahub_node *node)
-{
-    return node->boot.folder.place.joined ? strchr(node->boot.folder.place.url, ':') + 1 : NULL;
-}
-
 static int make_services(struct rapahub_node *node)
 {
     struct cluster_runner *runner = &node->runner;
@@ -186,7 +179,7 @@ static int make_services(struct rapahub_node *node)
                                                            .node = node->boot.folder.node,
                                                            .boot = node->boot.folder.boot,
                                                            .session = node->boot.session,
-                                                           .leader = leader_of(node),
+                                                           .leader = &runner->leader,
                                                            .metastore = node->boot.folder.place.url,
                                                            .identity = runner->identity,
                                                            .detector = runner->detector,
@@ -234,13 +227,16 @@ static int find_socket(const struct rapahub_node *node, const struct rapahub_nod
 static int make_clients(struct rapahub_node *node, const struct rapahub_node_options *options)
 {
     struct cluster_runner *runner = &node->runner;
-    const struct cluster_client_router_parts parts = {.host = node->host,
-                                                      .core = runner->core,
-                                                      .events = runner->events,
-                                                      .router = runner->router,
-                                                      .services = runner->services,
-                                                      .identity = runner->identity,
-                                                      .marker = node->boot.marker};
+    const struct cluster_store_place *place = &node->boot.folder.place;
+    const struct cluster_client_router_parts parts = {
+        .host = node->host,
+        .core = runner->core,
+        .events = runner->events,
+        .router = runner->router,
+        .services = runner->services,
+        .identity = runner->identity,
+        .marker = node->boot.marker,
+        .place = place->apart && !place->joined ? place->url : NULL};
     struct cluster_clients_options how = {.node = node->boot.folder.node,
                                           .boot = node->boot.folder.boot,
                                           .cluster = node->boot.folder.store.uuid,
@@ -264,7 +260,8 @@ static int make_clients(struct rapahub_node *node, const struct rapahub_node_opt
     return status;
 }
 
-/* A node with a metastore of its own, at which others can arrive, is their seat. */
+/* A node that reaches a metastore by itself, and at which others can arrive, is their seat. A node
+ * that joined dials others also where none arrive. */
 static int make_seat(struct rapahub_node *node, const struct rapahub_node_options *options)
 {
     struct cluster_runner *runner = &node->runner;
@@ -275,7 +272,8 @@ static int make_seat(struct rapahub_node *node, const struct rapahub_node_option
                                                  .tls = tls};
     int status;
 
-    if (node->boot.folder.place.joined || !options->listen)
+    if (node->boot.folder.place.joined ||
+        (!options->listen && node->boot.folder.node == CLUSTER_DATA_FOLDER_FIRST))
         return 0;
     snprintf(tls, sizeof tls, "%s/tls", options->data); /* the clients have checked its length */
     status = cluster_peer_links_begin(runner->peers, &life);
@@ -341,9 +339,10 @@ int rapahub_node_open(struct rapahub_host *host, const struct rapahub_node_optio
 void rapahub_node_life(const struct rapahub_node *node, struct rapahub_node_life *out)
 {
     const struct cluster_data_folder *folder = &node->boot.folder;
+    const struct cluster_leader *leader = &node->runner.leader;
 
-    *out =
-        (struct rapahub_node_life){folder->node, folder->boot, node->boot.session, leader_of(node)};
+    *out = (struct rapahub_node_life){folder->node, folder->boot, node->boot.session,
+                                      leader->node != 0 ? leader->address : NULL};
 }
 
 /* ---- its turns ---- */

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/node/node_peering.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <rapahub/error.h>
 #include <rapahub/log.h>
 
 #include "cluster/node/boot/boot_node.h"
+#include "cluster/node/boot/boot_session.h"
 #include "cluster/node/peers/peer_mesh.h"
+#include "hub/base/check.h"
 
 #define REPORT_MAX 512 /* bytes; its text has at most CLUSTER_BODY_STEP_TEXT_MAX */
 
@@ -85,7 +88,9 @@ static int on_step(void *user, uint32_t from, const struct cluster_frame *header
 
     if (status < 0)
         return status;
-    if (runner->lead != 0)
+    if (runner->leader.node != 0 && runner->leader.term != 0 && header->type != CLUSTER_FRAME_DEATH)
+        return 0; /* which of the two knows more is open, and it is told again */
+    if (runner->leader.node != 0)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.nodes.frame",
                             "node %u reports to this one, which does not lead", from);
     return header->type == CLUSTER_FRAME_DEATH ? take_death(runner, from, &body.death)
@@ -122,6 +127,101 @@ void cluster_node_peering_report(struct cluster_runner *runner, const struct clu
     rapahub_clear_error();
 }
 
+/* ---- the lead ---- */
+
+/* The address of a node, as its record has it; that of a seat is the one that the folder has. */
+static void note_address(struct cluster_runner *runner)
+{
+    const struct cluster_map_nodes_node *row = NULL;
+    struct cluster_record record = {.node = {.state = 0}};
+    struct rapahub_string address = {"", 0};
+
+    if (runner->boot->folder.place.joined && runner->leader.term == 0)
+        return;
+    for (uint32_t i = 0; i < runner->nodes.count; i++)
+        if (runner->nodes.nodes[i].node == runner->leader.node)
+            row = &runner->nodes.nodes[i];
+    if (row && row->record &&
+        cluster_record_read(CLUSTER_KEY_NODE, (struct rapahub_bytes){row->record, row->size},
+                            &record) < 0)
+        rapahub_clear_error();
+    if (!cluster_record_next_address(&record.node.addresses, &address))
+        address.size = 0;
+    snprintf(runner->leader.address, sizeof runner->leader.address, "%.*s", (int)address.size,
+             address.data);
+}
+
+/* The node that was set up first has the authority; where no record says who leads it leads, too,
+ * or the seat. */
+void cluster_node_peering_find_leader(struct cluster_runner *runner, uint32_t seat)
+{
+    const struct cluster_data_folder *folder = &runner->boot->folder;
+    const struct cluster_lead_record *record = &runner->boot->lead;
+    struct cluster_leader *leader = &runner->leader;
+
+    leader->node = folder->node == CLUSTER_DATA_FOLDER_FIRST ? 0 : CLUSTER_DATA_FOLDER_FIRST;
+    if (folder->place.joined) {
+        CHECK(seat != 0); /* the boot has heard it */
+        leader->node = seat;
+        snprintf(leader->address, sizeof leader->address, "%s", strchr(folder->place.url, ':') + 1);
+    }
+    leader->authority = leader->node;
+    leader->term = record->term;
+    if (record->term != 0)
+        leader->node = record->node == folder->node ? 0 : record->node;
+}
+
+void cluster_node_peering_lead(struct cluster_runner *runner)
+{
+    const struct cluster_boot *boot = runner->boot;
+    const struct cluster_boot_session how = {&boot->folder, &boot->machine, false};
+    const struct cluster_leading_parts parts = {.marker = boot->marker,
+                                                .nodes = &runner->nodes,
+                                                .detector = runner->detector,
+                                                .record = cluster_boot_session_record(&how),
+                                                .node = boot->folder.node,
+                                                .session = boot->session,
+                                                .claims = boot->folder.place.apart &&
+                                                          !boot->folder.place.joined};
+
+    cluster_leading_begin(&runner->leading, &parts, &boot->lead);
+}
+
+/* All that knows who leads is told. */
+static int tell_lead(struct cluster_runner *runner, const struct cluster_lead_record *record)
+{
+    const struct cluster_event event = {
+        .kind = CLUSTER_EVENT_LEAD, .node = record->node, .term = record->term};
+    int status = cluster_event_queue_add(runner->events, &event);
+
+    if (status == 0 && runner->leader.node == 0)
+        status = cluster_map_nodes_tell_all(&runner->nodes);
+    if (status == 0)
+        status = cluster_detector_set_lead(runner->detector, runner->leader.node);
+    cluster_blob_fetches_set_lead(runner->modules, runner->leader.node);
+    runner->known.verdicts = runner->known.held = UINT64_MAX;
+    return status;
+}
+
+/* A reading that goes on lacks what only a node that leads is told of.
+ * r[impl cluster.lead.follow] */
+int cluster_node_peering_follow(struct cluster_runner *runner)
+{
+    const struct cluster_lead_record *record = &runner->leading.lead.record;
+    bool leads = cluster_lead_term(&runner->leading.lead) != 0;
+
+    if (!runner->leading.begun || record->term == runner->leader.term ||
+        (leads && runner->reading.open))
+        return 0;
+    runner->reading.leads = leads;
+    runner->leader.term = record->term;
+    runner->leader.node = leads ? 0 : record->node;
+    note_address(runner);
+    rapahub_log(RAPAHUB_LOG_INFO, "node", "node %u leads now%s", record->node,
+                leads ? ": this one" : "");
+    return tell_lead(runner, record);
+}
+
 /* ---- other nodes ---- */
 
 /* Nothing comes any more of the session that the node had. */
@@ -141,6 +241,8 @@ void cluster_node_peering_know(struct cluster_runner *runner, const struct clust
         cluster_peer_mesh_take(runner->peers, event->node, event->session, event->node_record);
     int told = has_ended(event) ? cluster_event_queue_add(runner->events, &left) : 0;
 
+    if (event->node == runner->leader.node)
+        note_address(runner);
     if (status == 0)
         status = told;
     if (status == 0)
@@ -176,9 +278,9 @@ void cluster_node_peering_hold(struct cluster_runner *runner)
 {
     uint64_t changes = cluster_detector_changes(runner->detector);
 
-    if (runner->lead != 0 || changes == runner->verdict_changes)
+    if (runner->leader.node != 0 || changes == runner->known.held)
         return;
-    runner->verdict_changes = changes;
+    runner->known.held = changes;
     for (uint32_t i = 0; i < runner->nodes.count; i++)
         hold(runner, &runner->nodes.nodes[i]);
 }
@@ -188,12 +290,13 @@ void cluster_node_peering_hold(struct cluster_runner *runner)
 /* r[impl cluster.peer.send] */
 int cluster_node_peering_begin(struct cluster_runner *runner)
 {
+    const struct cluster_store_place *place = &runner->boot->folder.place;
     const struct cluster_peering_parts parts = {
         .events = runner->events, .buffers = runner->buffers, .links = &runner->links};
     const struct cluster_renewals_parts renewal = {.links = runner->peers,
                                                    .marker = runner->boot->marker,
                                                    .identity = runner->identity,
-                                                   .authority = runner->lead};
+                                                   .authority = runner->leader.authority};
     int status = cluster_peering_create(&parts, &runner->peering);
 
     if (status == 0)
@@ -201,7 +304,8 @@ int cluster_node_peering_begin(struct cluster_runner *runner)
     if (status < 0)
         return status;
     runner->links = (struct cluster_peering_links){send_frame, end_link, runner->peers};
-    cluster_peer_mesh_begin(runner->peers, runner->lead);
+    cluster_peer_mesh_begin(runner->peers, place->joined ? runner->leader.authority : 0,
+                            place->apart);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_CALLS, &call_hooks, runner->peering);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_STEPS, &report_hooks, runner);
     cluster_peer_links_set_user(runner->peers, CLUSTER_PEER_BLOBS, &cluster_blob_fetches_hooks,
@@ -233,7 +337,8 @@ int cluster_node_peering_detect(struct cluster_runner *runner,
                                                  .node = folder->node,
                                                  .boot = folder->boot,
                                                  .session = runner->boot->session,
-                                                 .leads = runner->lead == 0,
+                                                 .lead = runner->leader.node,
+                                                 .moves = runner->leader.term != 0,
                                                  .profile = options->detection,
                                                  .address =
                                                      cluster_boot_node_address(options->listen),

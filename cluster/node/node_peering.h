@@ -36,4 +36,14 @@ void cluster_node_peering_report(struct cluster_runner *runner,
 /* The core is told nothing more: before the links are closed. */
 void cluster_node_peering_end(struct cluster_runner *runner);
 
+/* Finds who leads, and who has the authority, when the boot has read the metastore. `seat`: the
+ * node of the seat; 0: none was linked. */
+void cluster_node_peering_find_leader(struct cluster_runner *runner, uint32_t seat);
+
+/* Follows who leads from here on: the core has all that the metastore had. */
+void cluster_node_peering_lead(struct cluster_runner *runner);
+
+/* Tells the parts of the node, once a turn, if another node leads now. */
+int cluster_node_peering_follow(struct cluster_runner *runner);
+
 #endif

@@ -78,12 +78,14 @@ static int start(struct cluster_runner *runner)
 {
     const struct cluster_event started = {.kind = CLUSTER_EVENT_STARTED,
                                           .session = runner->boot->session,
-                                          .node = runner->lead,
+                                          .node = runner->leader.node,
+                                          .term = runner->leader.term,
                                           .boot = runner->boot->folder.boot,
                                           .generation = runner->boot->generation};
     int status;
 
     runner->started = true;
+    cluster_node_peering_lead(runner);
     cluster_peer_links_set_session(runner->peers, runner->boot->session);
     status = cluster_detector_begin(runner->detector);
     return status == 0 ? cluster_event_queue_add(runner->events, &started) : status;
@@ -130,7 +132,8 @@ static int tell(struct cluster_runner *runner, const struct cluster_event *from)
         look_at_own_node(runner, &event);
     if (event.kind == CLUSTER_EVENT_NODE)
         cluster_detector_node(runner->detector, event.node, event.session, event.node_record);
-    if (event.kind != CLUSTER_EVENT_NODE || runner->lead == 0) /* only one that leads places */
+    if (event.kind != CLUSTER_EVENT_NODE ||
+        runner->leader.node == 0) /* only one that leads places */
         (void)step(runner, &event);
     if (event.kind == CLUSTER_EVENT_HOLDERS)
         cluster_copy_links_changed(runner->copies, event.pool, event.container, !event.holders);
@@ -211,8 +214,9 @@ static void tell_verdicts(struct cluster_runner *runner)
 {
     uint32_t node = 0;
 
-    runner->verdicts = cluster_detector_changes(runner->detector);
-    while (runner->lead == 0 && (node = cluster_detector_after(runner->detector, node)) != 0) {
+    runner->known.verdicts = cluster_detector_changes(runner->detector);
+    while (runner->leader.node == 0 &&
+           (node = cluster_detector_after(runner->detector, node)) != 0) {
         struct cluster_event event = {.kind = CLUSTER_EVENT_VERDICT, .node = node};
 
         event.status = cluster_detector_is_away(runner->detector, node) ? RAPAHUB_EDIED : 0;
@@ -226,7 +230,7 @@ static uint64_t step_detector(struct cluster_runner *runner, uint64_t now_ns, bo
     uint64_t next_ns = cluster_detector_step(
         runner->detector, now_ns, cluster_core_parts(runner->core)->catch_up.revision, readable);
 
-    if (runner->verdicts != cluster_detector_changes(runner->detector))
+    if (runner->known.verdicts != cluster_detector_changes(runner->detector))
         tell_verdicts(runner);
     return next_ns;
 }
@@ -328,9 +332,9 @@ static void follow_identity(struct cluster_runner *runner)
 {
     uint64_t changes = cluster_node_identity_changes(runner->identity);
 
-    if (changes == runner->identity_changes)
+    if (changes == runner->known.identity)
         return;
-    runner->identity_changes = changes;
+    runner->known.identity = changes;
     cluster_client_router_look_at_certificates(runner->clients);
     cluster_peer_links_look_at_certificates(runner->peers);
     cluster_detector_renew_key(runner->detector);
@@ -346,6 +350,10 @@ static int take_turn(struct cluster_runner *runner, uint32_t readable)
     if (status < 0)
         return status;
     next_ns = least(next_ns, step_begun(runner));
+    next_ns = least(next_ns, cluster_leading_step(&runner->leading, hub_clock_now()));
+    status = cluster_node_peering_follow(runner);
+    if (status < 0)
+        return status;
     follow_identity(runner);
     cluster_node_peering_hold(runner);
     if ((runner->own & CLUSTER_RUNNER_FENCED) != 0 || cluster_peer_links_is_fenced(runner->peers))
@@ -424,7 +432,14 @@ static void on_revoked(void *user, struct rapahub_string text)
                     rapahub_last_error()->text);
 }
 
-static const struct cluster_map_watch_hooks watch_hooks = {on_revoked};
+static void on_lead(void *user, const struct cluster_pair *pair)
+{
+    struct cluster_runner *runner = user;
+
+    cluster_leading_take(&runner->leading, pair);
+}
+
+static const struct cluster_map_watch_hooks watch_hooks = {on_revoked, on_lead};
 
 /* A call that came before would find no pool. */
 static int wait_for_map(struct cluster_runner *runner, uint64_t deadline_ns)
@@ -456,7 +471,7 @@ int cluster_runner_begin(struct cluster_runner *runner, uint64_t timeout_ns)
     runner->hooks = &cluster_runner_hooks;
     cluster_map_nodes_init(&runner->nodes, runner->events);
     cluster_map_reading_init(&runner->reading, runner->boot->store, runner->events, &runner->nodes,
-                             runner->lead == 0);
+                             runner->leader.node == 0);
     cluster_map_watch_init(&runner->watch, runner->boot->store, runner->disk, runner->events);
     runner->watch.nodes = &runner->nodes;
     runner->watch.hooks = &watch_hooks;

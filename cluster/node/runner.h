@@ -8,6 +8,7 @@
 #include "cluster/core/core.h"
 #include "cluster/node/base/buffers.h"
 #include "cluster/node/base/event_queue.h"
+#include "cluster/node/base/leader.h"
 #include "cluster/node/base/pool_records.h"
 #include "cluster/node/blobs/blob_fetches.h"
 #include "cluster/node/boot/boot.h"
@@ -18,6 +19,7 @@
 #include "cluster/node/disk/store_thread.h"
 #include "cluster/node/guests/container_steps.h"
 #include "cluster/node/holders/copy_links.h"
+#include "cluster/node/lead/leading.h"
 #include "cluster/node/map/map_nodes.h"
 #include "cluster/node/map/map_reading.h"
 #include "cluster/node/map/map_watch.h"
@@ -28,6 +30,12 @@
 /* What the metastore says of this node. */
 #define CLUSTER_RUNNER_FENCED 1u /* its session is another one than this, or none */
 #define CLUSTER_RUNNER_LEAVES 2u /* it is to leave the cluster */
+
+/* Changes that were told. */
+struct cluster_runner_known {
+    uint64_t identity;       /* to the clients */
+    uint64_t verdicts, held; /* of the detector, to the core */
+};
 
 struct cluster_runner { /* its maker sets what is not NULL here, and releases it */
     struct cluster_boot *boot;
@@ -45,15 +53,14 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     struct cluster_services *services;
     struct cluster_node_identity *identity;
     struct cluster_renewals *renewals;
-    uint64_t identity_changes; /* that the clients know of */
-    uint64_t verdict_changes;  /* that the core knows of */
     struct cluster_client_router *clients;
     struct cluster_peer_links *peers;
     struct cluster_detector *detector;
-    uint64_t verdicts; /* changes of them that the core knows */
+    struct cluster_runner_known known;
     struct cluster_seat_service
-        *seat;     /* NULL: the metastore is another node's, and drives `peers` */
-    uint32_t lead; /* the node that leads; 0: this one */
+        *seat; /* NULL: the metastore is another node's, and drives `peers` */
+    struct cluster_leader leader;
+    struct cluster_leading leading;
     struct cluster_map_nodes nodes;
     struct cluster_map_reading reading;
     struct cluster_map_watch watch;

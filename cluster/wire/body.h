@@ -25,7 +25,7 @@
 #define CLUSTER_BODY_TOKEN_MAX   64   /* bytes of a join token */
 #define CLUSTER_BODY_PEM_MAX     4096 /* bytes of a request, or of a certificate */
 #define CLUSTER_BODY_ANCHORS_MAX (2 * CLUSTER_BODY_PEM_MAX)
-#define CLUSTER_BODY_ADDRESS_MAX 320
+#define CLUSTER_BODY_PLACE_MAX   2559
 #define CLUSTER_BODY_UPDATES_MAX 1024
 #define CLUSTER_BODY_KEY         32
 
@@ -225,7 +225,8 @@ struct cluster_body_join_ok {
     struct rapahub_bytes cluster;
     struct rapahub_string certificate; /* its own, PEM */
     struct rapahub_string anchors;     /* certificates of the authorities to trust, PEM */
-    struct rapahub_string seat; /* HOST:PORT of the seat of the metastore; none: where it asked */
+    struct rapahub_string place; /* where the metastore is: SCHEME:...; none: at the node that was
+                                    asked, which is its seat */
 };
 
 #define CLUSTER_BODY_RENEW_TEXT 160

@@ -14,7 +14,7 @@ RAPAHUB_RECORD(cluster_body_join_ok, RAPAHUB_MEMBER(cluster_body_join_ok, node, 
                RAPAHUB_MEMBER(cluster_body_join_ok, cluster, bytes),
                RAPAHUB_MEMBER(cluster_body_join_ok, certificate, string),
                RAPAHUB_MEMBER(cluster_body_join_ok, anchors, string),
-               RAPAHUB_MEMBER(cluster_body_join_ok, seat, string));
+               RAPAHUB_MEMBER(cluster_body_join_ok, place, string));
 RAPAHUB_RECORD(cluster_body_renew, RAPAHUB_MEMBER(cluster_body_renew, request, string));
 RAPAHUB_RECORD(cluster_body_renewed, RAPAHUB_MEMBER(cluster_body_renewed, status, i32),
                RAPAHUB_MEMBER(cluster_body_renewed, text, string),
@@ -73,7 +73,7 @@ static const char *why_not_join_ok(const void *value)
     if (ok->certificate.size == 0 || ok->certificate.size > CLUSTER_BODY_PEM_MAX ||
         ok->anchors.size == 0 || ok->anchors.size > CLUSTER_BODY_ANCHORS_MAX)
         return "its certificates are too long, or none";
-    return ok->seat.size <= CLUSTER_BODY_ADDRESS_MAX ? NULL : "its address is too long";
+    return ok->place.size <= CLUSTER_BODY_PLACE_MAX ? NULL : "its address is too long";
 }
 
 const struct cluster_format

@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-static const struct join_words right = {NULL};
+static const struct join_words right = {.address = NULL};
 
 static bool exists(const char *folder, const char *name)
 {
@@ -59,7 +59,7 @@ static void a_node_joins(void **state)
     char path[2 * NODE_PROCESS_PATH];
 
     assert_int_equal(join_type(stage, &right), 0);
-    join_says(stage, "node     2\n");
+    join_says(stage, "node       2\n");
     join_says(stage, stage->address);
     snprintf(path, sizeof path, "%s/tls/node.key", stage->data);
     assert_int_equal(stat(path, &key), 0);

@@ -155,7 +155,7 @@ static void a_pool_without_nodes_stays_where_it_was_pushed(void **state)
     joined_refuses(
         second,
         (const char *const[]){"module", "push", TEST_PREFIX "/tests/modules/ledger.so", NULL}, 3,
-        "push it to the node that leads first");
+        "which leads, with --node");
 }
 
 int main(void)

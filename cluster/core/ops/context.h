@@ -34,7 +34,7 @@ struct cluster_holders;
 struct cluster_context {
     const struct cluster_limits *limits;
     uint32_t node;
-    uint32_t lead; /* the node that leads: it alone writes the map, pools and operations */
+    uint32_t lead; /* the node that leads: it alone writes the map, pools and operations; 0: none */
     uint64_t term; /* the last put of the record that says so; 0: there is none */
     struct cluster_nodes *nodes;
     struct cluster_recoveries *recoveries;

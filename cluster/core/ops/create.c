@@ -155,6 +155,17 @@ int cluster_create_order(struct cluster_context *context, struct cluster_operati
     return status < 0 ? status : add(context, operations, order, containers, out);
 }
 
+int cluster_create_take_next(struct cluster_context *context, uint64_t next, uint64_t revision)
+{
+    if (next < CLUSTER_POOL_MAJOR_LEAST || next > UINT32_MAX)
+        return rapahub_fail(RAPAHUB_EFORMAT, "cluster.create.number", "no pool has this number");
+    if (revision > context->next_pool_revision)
+        context->next_pool_revision = revision;
+    if (next > context->next_pool)
+        context->next_pool = next;
+    return 0;
+}
+
 void cluster_create_forget(struct cluster_context *context, struct cluster_operations *operations,
                            uint32_t place)
 {

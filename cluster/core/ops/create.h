@@ -28,6 +28,9 @@ void cluster_create_step(const struct cluster_context *context,
                          const struct cluster_operations *operations, uint32_t place,
                          struct cluster_plan *plan);
 
+/* The metastore has this number of the next pool. RAPAHUB_EFORMAT: it cannot be. */
+int cluster_create_take_next(struct cluster_context *context, uint64_t next, uint64_t revision);
+
 /* Forgets a creation that never was in the metastore, with its pool. */
 void cluster_create_forget(struct cluster_context *context, struct cluster_operations *operations,
                            uint32_t place);

@@ -233,15 +233,18 @@ static uint8_t fenced_state(const struct cluster_context *context, uint32_t numb
                                                         : CLUSTER_NODE_FENCED;
 }
 
-/* A session has one put, its first, so its number is the revision of that: one that another session
- * has followed is not deleted. r[impl cluster.session.fencer] */
+/* The number of a session is the revision of its first put: one that another session has followed
+ * is not deleted. r[impl cluster.session.fencer] */
 static void end_session(struct cluster_map_writer *writer, const struct cluster_context *context,
                         const struct cluster_recovery *recovery, bool fence)
 {
     const struct cluster_key session = {.kind = CLUSTER_KEY_SESSION, .node = recovery->node};
-    cluster_txns_expect(writer->txns, writer->place, &session, fence ? recovery->session : 0);
-    if (!fence)
+
+    if (!fence) {
+        cluster_txns_expect(writer->txns, writer->place, &session, 0);
         return;
+    }
+    cluster_txns_expect_created(writer->txns, writer->place, &session, recovery->session);
     cluster_txns_delete(writer->txns, writer->place, &session);
     put_node(writer, context, recovery->node, fenced_state(context, recovery->node));
 }
@@ -327,6 +330,12 @@ int cluster_map_writer_send(struct cluster_map_writer *writer, struct cluster_co
     cluster_effects_add(context->effects, &effect);
     move(writer, CLUSTER_MAP_WRITER_SENT);
     return 0;
+}
+
+void cluster_map_writer_leave(struct cluster_map_writer *writer)
+{
+    cluster_plan_init(&writer->plan);
+    writer->counts = false;
 }
 
 /* ---- outcomes ---- */

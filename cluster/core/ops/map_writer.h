@@ -54,6 +54,9 @@ bool cluster_map_writer_changes(const struct cluster_map_writer *writer,
 int cluster_map_writer_send(struct cluster_map_writer *writer, struct cluster_context *context,
                             const struct cluster_operations *operations);
 
+/* This node leads no more: whatever its transaction comes to changes nothing here. */
+void cluster_map_writer_leave(struct cluster_map_writer *writer);
+
 struct cluster_map_writer_outcome {
     uint64_t id; /* the effect's */
     uint64_t revision;

@@ -232,3 +232,15 @@ struct cluster_record_operation cluster_operations_record(
                                              .arguments = {arguments, writer.size},
                                              .text = {text, strlen(text)}};
 }
+
+uint64_t cluster_operations_due(struct cluster_operations_row *row, uint64_t now_ns)
+{
+    if (row->budget_ms == 0)
+        return UINT64_MAX;
+    if (row->deadline_ns == 0)
+        row->deadline_ns = now_ns + row->budget_ms * UINT64_C(1000000);
+    return row->deadline_ns > now_ns && (row->state == CLUSTER_OPERATION_PLACING ||
+                                         row->state == CLUSTER_OPERATION_BEGINNING)
+               ? row->deadline_ns
+               : UINT64_MAX;
+}

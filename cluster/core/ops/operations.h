@@ -84,4 +84,8 @@ struct cluster_record_operation cluster_operations_record(
     const struct cluster_operations_row *row, uint32_t state, int32_t result, const char *text,
     uint8_t arguments[CLUSTER_OPERATIONS_ARGUMENTS]);
 
+/* Sets until when an operation has time, if it was not set, and returns that: the time counts from
+ * when this life of the node saw it first. UINT64_MAX: it waits for no time that is to come. */
+uint64_t cluster_operations_due(struct cluster_operations_row *row, uint64_t now_ns);
+
 #endif

@@ -168,13 +168,7 @@ int cluster_ops_take_operation(struct cluster_ops *ops, uint64_t number, uint64_
 
 int cluster_ops_take_next_pool(struct cluster_ops *ops, uint64_t next, uint64_t revision)
 {
-    if (next < CLUSTER_POOL_MAJOR_LEAST || next > UINT32_MAX)
-        return rapahub_fail(RAPAHUB_EFORMAT, "cluster.create.number", "no pool has this number");
-    if (revision > ops->context.next_pool_revision)
-        ops->context.next_pool_revision = revision;
-    if (next > ops->context.next_pool)
-        ops->context.next_pool = next;
-    return 0;
+    return cluster_create_take_next(&ops->context, next, revision);
 }
 
 void cluster_ops_set_time(struct cluster_ops *ops, uint64_t now_ns)
@@ -259,28 +253,24 @@ int cluster_ops_cancel(struct cluster_ops *ops, uint64_t number)
 
 /* ---- answers ---- */
 
+/* A pool that is not in the metastore goes with the operation that was to make it. */
+static void forget(struct cluster_ops *ops, uint32_t place)
+{
+    const struct cluster_operations_row *row = cluster_operations_at(ops->operations, place);
+
+    if (row->kind == CLUSTER_OPERATION_CREATE && row->revision == 0)
+        cluster_create_forget(&ops->context, ops->operations, place);
+    else
+        cluster_operations_remove(ops->operations, place);
+}
+
 /* r[impl cluster.orders.store] */
 static void give_up(struct cluster_ops *ops, uint32_t place, int32_t status, const char *text)
 {
     const struct cluster_operations_row *row = cluster_operations_at(ops->operations, place);
 
     cluster_orders_end_all(ops->orders, &ops->context, row->number, status, text);
-    if (row->kind == CLUSTER_OPERATION_CREATE)
-        cluster_create_forget(&ops->context, ops->operations, place);
-    else
-        cluster_operations_remove(ops->operations, place);
-}
-
-/* A proof of a warden stays; a person may say it again. */
-static void give_up_word(struct cluster_ops *ops, uint32_t place, int32_t status, const char *text)
-{
-    const struct cluster_recovery *recovery = cluster_recoveries_at(ops->context.recoveries, place);
-
-    cluster_orders_end_all(ops->orders, &ops->context, CLUSTER_RECOVERIES_ORDER | recovery->node,
-                           status, text);
-    if (recovery->revision == 0 && recovery->is.proof == CLUSTER_PROOF_WORD &&
-        recovery->before == 0)
-        cluster_recoveries_remove(ops->context.recoveries, place);
+    forget(ops, place);
 }
 
 static void give_up_leave(struct cluster_ops *ops, uint32_t number, int32_t status,
@@ -303,7 +293,8 @@ static void give_up_new(struct cluster_ops *ops, int32_t status, const char *tex
         if (cluster_operations_at(ops->operations, plan->operations[i].place)->revision == 0)
             give_up(ops, plan->operations[i].place, status, text);
     if (plan->with_recovery != CLUSTER_PLAN_NO_RECOVERY)
-        give_up_word(ops, plan->recovery, status, text);
+        cluster_recover_give_up(&ops->context, ops->orders, plan->recovery,
+                                &(struct cluster_recover_end_of){status, text});
     if (plan->node_state == CLUSTER_NODE_DRAINING)
         give_up_leave(ops, plan->node, status, text);
 }
@@ -350,6 +341,41 @@ void cluster_ops_down(struct cluster_ops *ops, uint64_t pool, uint32_t container
     cluster_lives_down(ops->lives, &ops->context, pool, container);
 }
 
+/* ---- the lead ---- */
+
+/* The node that leads now goes on with what the metastore has of it. */
+static void stop_leading(struct cluster_ops *ops)
+{
+    uint32_t place;
+
+    cluster_map_writer_leave(&ops->writer);
+    cluster_orders_end_all(ops->orders, &ops->context, 0, RAPAHUB_EAGAIN,
+                           "another node leads now, and goes on with it: look there");
+    while ((place = cluster_operations_after(ops->operations, 0)) != 0)
+        forget(ops, place);
+    cluster_recoveries_clear(ops->context.recoveries);
+}
+
+/* All is read anew: a node that does not lead was not told of operations. r[impl
+ * cluster.lead.follow] */
+void cluster_ops_lead(struct cluster_ops *ops, uint32_t lead, uint64_t term, bool up)
+{
+    struct cluster_context *context = &ops->context;
+    bool led = cluster_context_leads(context);
+
+    context->lead = lead;
+    context->term = term;
+    context->lead_up = up;
+    context->link++;
+    context->changed = true;
+    if (led && !cluster_context_leads(context))
+        stop_leading(ops);
+    if (led || !cluster_context_leads(context))
+        return;
+    context->started_ns = context->now_ns;
+    cluster_catch_up_doubt(context->catch_up);
+}
+
 /* ---- steps ---- */
 
 /* An entry that is being changed is left alone: the metastore may have the one after it. */
@@ -380,18 +406,6 @@ static void look_at_entries(struct cluster_ops *ops, struct cluster_plan *plan)
         cluster_recover_end(&recover);
 }
 
-/* The time of an operation counts from when this life of the node saw it first. */
-static void set_deadline(struct cluster_ops *ops, struct cluster_operations_row *row)
-{
-    if (row->budget_ms == 0)
-        return;
-    if (row->deadline_ns == 0)
-        row->deadline_ns = ops->context.now_ns + row->budget_ms * UINT64_C(1000000);
-    if (row->deadline_ns > ops->context.now_ns &&
-        (row->state == CLUSTER_OPERATION_PLACING || row->state == CLUSTER_OPERATION_BEGINNING))
-        cluster_context_wake(&ops->context, row->deadline_ns);
-}
-
 static void step_operation(struct cluster_ops *ops, uint32_t place, struct cluster_plan *plan)
 {
     const struct cluster_restart_parts parts = {ops->lives, ops->owners};
@@ -399,7 +413,7 @@ static void step_operation(struct cluster_ops *ops, uint32_t place, struct clust
 
     if (cluster_operations_has_ended(row))
         return;
-    set_deadline(ops, row);
+    cluster_context_wake(&ops->context, cluster_operations_due(row, ops->context.now_ns));
     if (row->kind == CLUSTER_OPERATION_RELEASE)
         cluster_quarantine_step(&ops->context, &parts, ops->operations, place, plan);
     else if (row->kind == CLUSTER_OPERATION_DELETE || row->state == CLUSTER_OPERATION_UNDOING)

@@ -32,6 +32,11 @@ struct cluster_ops_start {
 /* All that the metastore has was told. A node that does not lead writes nothing. */
 int cluster_ops_start(struct cluster_ops *ops, const struct cluster_ops_start *start);
 
+/* Another node leads now, or this one, in a term: since this revision. 0 leads: none does. `up`:
+ * the link to that node is up. A node that begins to lead reads all anew first; one that ends ends
+ * its orders with RAPAHUB_EAGAIN. */
+void cluster_ops_lead(struct cluster_ops *ops, uint32_t lead, uint64_t term, bool up);
+
 /* The metastore has this, see cluster_operations_put. */
 int cluster_ops_take_operation(struct cluster_ops *ops, uint64_t number, uint64_t revision,
                                const struct cluster_record_operation *record);

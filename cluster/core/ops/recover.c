@@ -465,7 +465,7 @@ int cluster_recover_leave(struct cluster_context *context, const struct cluster_
     *operation = 0;
     if (order->node == context->node)
         return rapahub_fail(RAPAHUB_EINVAL, "cluster.leave.order",
-                            "node %u leads, and has the metastore: it cannot leave", order->node);
+                            "node %u leads, and cannot leave while it does", order->node);
     if (!node || node->record_size == 0)
         return rapahub_fail(RAPAHUB_ENOENT, "cluster.leave.order",
                             "the cluster has no node %u: `rapahub get nodes` lists them",
@@ -495,4 +495,17 @@ void cluster_recover_settle(struct cluster_context *context, struct cluster_orde
         if (node->state == CLUSTER_NODE_LEFT)
             cluster_orders_end_all(orders, context, CLUSTER_RECOVERIES_LEAVE | node->node, 0, "");
     }
+}
+
+/* A proof of a warden stays; a person may say it again. */
+void cluster_recover_give_up(struct cluster_context *context, struct cluster_orders *orders,
+                             uint32_t place, const struct cluster_recover_end_of *end)
+{
+    const struct cluster_recovery *recovery = cluster_recoveries_at(context->recoveries, place);
+
+    cluster_orders_end_all(orders, context, CLUSTER_RECOVERIES_ORDER | recovery->node, end->status,
+                           end->text);
+    if (recovery->revision == 0 && recovery->is.proof == CLUSTER_PROOF_WORD &&
+        recovery->before == 0)
+        cluster_recoveries_remove(context->recoveries, place);
 }

@@ -69,4 +69,13 @@ int cluster_recover_leave(struct cluster_context *context, const struct cluster_
  */
 void cluster_recover_settle(struct cluster_context *context, struct cluster_orders *orders);
 
+/* The plan of the recovery at a place has not happened, with this: orders that wait for it end, and
+ * it is forgotten where a person said it, who may say it again. */
+struct cluster_recover_end_of {
+    int32_t status;
+    const char *text;
+};
+void cluster_recover_give_up(struct cluster_context *context, struct cluster_orders *orders,
+                             uint32_t place, const struct cluster_recover_end_of *end);
+
 #endif

@@ -132,6 +132,14 @@ void cluster_recoveries_remove(struct cluster_recoveries *recoveries, uint32_t p
     cluster_table_give(&recoveries->rows, place);
 }
 
+void cluster_recoveries_clear(struct cluster_recoveries *recoveries)
+{
+    uint32_t place;
+
+    while ((place = cluster_table_after(&recoveries->rows, 0)) != 0)
+        cluster_recoveries_remove(recoveries, place);
+}
+
 struct cluster_record_operation cluster_recoveries_record(
     struct cluster_recovery *recovery, uint8_t arguments[CLUSTER_RECOVERIES_ARGUMENTS])
 {

@@ -65,6 +65,7 @@ int cluster_recoveries_put(struct cluster_recoveries *recoveries, const struct c
                            uint64_t revision, const struct cluster_record_operation *record);
 
 void cluster_recoveries_remove(struct cluster_recoveries *recoveries, uint32_t place);
+void cluster_recoveries_clear(struct cluster_recoveries *recoveries);
 
 /* Returns the record that a transaction is about to write of a row, with views of `arguments`. */
 #define CLUSTER_RECOVERIES_ARGUMENTS 16 /* bytes */

@@ -57,7 +57,7 @@ struct cluster_blob_fetches {
     struct cluster_blob_source source;
     struct cluster_peer_links *links;
     struct cluster_store_thread *disk;
-    uint32_t lead;
+    uint32_t lead, before; /* before: that was asked before it; a part may still come of it */
     bool up, stopped;
     struct hub_list all; /* the first one has its turn */
     struct {             /* a part that was asked for by a fetch that has ended, and has not come */
@@ -334,7 +334,8 @@ static int take_part(struct cluster_blob_fetches *fetches, uint32_t from,
     struct fetch *fetch = first(fetches);
     char text[CLUSTER_BODY_BLOB_TEXT + 1];
 
-    if (from == fetches->lead && take_late(fetches, part))
+    if ((from == fetches->before && from != fetches->lead) ||
+        (from == fetches->lead && take_late(fetches, part)))
         return 0;
     if (from != fetches->lead || !is_next(fetch, part))
         return rapahub_fail(RAPAHUB_EPROTOCOL, RULE,
@@ -394,6 +395,20 @@ static int on_frame(void *user, uint32_t from, const struct cluster_frame *heade
 }
 
 const struct cluster_peer_links_hooks cluster_blob_fetches_hooks = {on_up, on_lost, on_frame};
+
+void cluster_blob_fetches_set_lead(struct cluster_blob_fetches *fetches, uint32_t lead)
+{
+    struct fetch *fetch = first(fetches);
+
+    fetches->before = fetches->lead;
+    fetches->lead = lead;
+    fetches->late.until_ns = 0; /* a part of the one before is dropped anyway */
+    fetches->up = lead != 0 && cluster_peer_links_session(fetches->links, lead) != 0;
+    if (fetch && fetch->state == ASKED)
+        move(fetch, WAITING, "another node leads");
+    if (fetch)
+        ask(fetch);
+}
 
 /* ---- steps ---- */
 

@@ -39,4 +39,7 @@ void cluster_blob_fetches_stop(struct cluster_blob_fetches *fetches);
 /* For the links, with the fetches as their user. */
 extern const struct cluster_peer_links_hooks cluster_blob_fetches_hooks;
 
+/* Another node is asked from now on; 0: none is. All that came of the node before counts. */
+void cluster_blob_fetches_set_lead(struct cluster_blob_fetches *fetches, uint32_t lead);
+
 #endif

@@ -8,6 +8,7 @@
 #include <rapahub/error.h>
 
 #include "cluster/base/ids.h"
+#include "cluster/node/boot/boot_lead.h"
 #include "cluster/node/boot/boot_session.h"
 #include "cluster/node/boot/boot_store.h"
 #include "hub/base/clock.h"
@@ -125,6 +126,8 @@ static int change_session(struct cluster_boot *boot, bool adopt,
 
     if (r == 0)
         r = cluster_boot_session_begin(&wait, &how, &boot->session);
+    if (r == 0 && boot->folder.place.apart && !boot->folder.place.joined)
+        r = cluster_boot_lead_claim(&wait, boot->folder.node, boot->session);
     if (r < 0)
         return r;
     boot->generation = cluster_ids_generation(boot->session);

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cluster/core/session/lead.h"
 #include "cluster/metastore/marker.h"
 #include "cluster/metastore/metastore.h"
 #include "cluster/node/boot/log_map.h"
@@ -56,10 +57,11 @@ struct cluster_boot {
         wal;                    /* for cluster_store_thread_start, after cluster_boot_read_all */
     struct cluster_log_map map; /* the log's, at map.revision; 0: none, or damaged */
     uint64_t session;           /* this life's */
-    uint32_t generation;        /* the metastore's */
-    uint64_t revision;          /* at which cluster_boot_read_all has read */
-    uint64_t last;              /* revision of the last delta there; 0: none */
-    uint64_t opened;            /* revision of the metastore when it was opened */
+    struct cluster_lead_record lead; /* at `revision`; term 0: there is none */
+    uint32_t generation;             /* the metastore's */
+    uint64_t revision;               /* at which cluster_boot_read_all has read */
+    uint64_t last;                   /* revision of the last delta there; 0: none */
+    uint64_t opened;                 /* revision of the metastore when it was opened */
     uint64_t wait_ns;
     int stop_fd;
     size_t killed; /* guests of the last life that still lived */

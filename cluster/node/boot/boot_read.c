@@ -7,6 +7,7 @@
 #include <rapahub/log.h>
 
 #include "cluster/base/ids.h"
+#include "cluster/node/boot/boot_lead.h"
 #include "cluster/node/boot/boot_modules.h"
 #include "cluster/node/boot/store_keys.h"
 #include "cluster/store/snapshot.h"
@@ -190,6 +191,8 @@ int cluster_boot_read_all(struct cluster_boot *boot,
     int r = cluster_store_wait_sync(&wait, &boot->revision);
 
     boot->last = 0;
+    if (r == 0)
+        r = cluster_boot_lead_read(&wait, boot->revision, &boot->lead);
     if (r == 0)
         r = read_kind(&telling, CLUSTER_KEY_POOL);
     if (r == 0)

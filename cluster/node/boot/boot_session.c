@@ -121,17 +121,22 @@ int cluster_boot_session_end_old(const struct cluster_store_wait *wait,
 
 /* ---- the new one ---- */
 
+struct cluster_record_session cluster_boot_session_record(const struct cluster_boot_session *how)
+{
+    const struct cluster_machine *machine = how->machine;
+
+    return (struct cluster_record_session){.boot = how->folder->boot,
+                                           .seq = 1,
+                                           .machine_id = {machine->id, sizeof machine->id},
+                                           .boot_id = {machine->boot, sizeof machine->boot},
+                                           .folder_device = how->folder->device,
+                                           .folder_inode = how->folder->inode};
+}
+
 int cluster_boot_session_begin(const struct cluster_store_wait *wait,
                                const struct cluster_boot_session *how, uint64_t *session)
 {
-    const struct cluster_machine *machine = how->machine;
-    const struct cluster_record record = {
-        .session = {.boot = how->folder->boot,
-                    .seq = 1,
-                    .machine_id = {machine->id, sizeof machine->id},
-                    .boot_id = {machine->boot, sizeof machine->boot},
-                    .folder_device = how->folder->device,
-                    .folder_inode = how->folder->inode}};
+    const struct cluster_record record = {.session = cluster_boot_session_record(how)};
     const struct cluster_key key = key_of(how->folder->node);
     struct cluster_compare absent = {.kind = CLUSTER_ABSENT};
     struct cluster_store_keys_put put;

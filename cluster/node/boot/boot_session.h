@@ -9,6 +9,7 @@
 #include "cluster/node/boot/store_wait.h"
 #include "cluster/node/disk/data_folder.h"
 #include "cluster/node/disk/machine.h"
+#include "cluster/wire/record.h"
 
 struct cluster_boot_session {
     const struct cluster_data_folder *folder;
@@ -20,6 +21,9 @@ struct cluster_boot_session {
  */
 int cluster_boot_session_end_old(const struct cluster_store_wait *wait,
                                  const struct cluster_boot_session *how);
+
+/* Returns the record of the session of this life; its views are of what `how` names. */
+struct cluster_record_session cluster_boot_session_record(const struct cluster_boot_session *how);
 
 /* Begins the session of this life, and gives its number. */
 int cluster_boot_session_begin(const struct cluster_store_wait *wait,

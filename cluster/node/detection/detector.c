@@ -72,7 +72,8 @@ int cluster_detector_create(const struct cluster_detector_options *options,
     self->datagrams.fd = self->datagrams.epoll = -1;
     self->node = options->node;
     self->session = options->session;
-    self->leads = options->leads;
+    self->lead = options->lead;
+    self->moves = options->moves;
     self->links = options->links;
     self->since_s = wall_s();
     self->next_ns = HUB_NEVER;
@@ -104,7 +105,7 @@ void cluster_detector_release(struct cluster_detector **self)
 
 int cluster_detector_begin(struct cluster_detector *self)
 {
-    int r = self->leads ? cluster_detector_keys_make(&self->keys, hub_clock_now()) : 0;
+    int r = self->lead == 0 ? cluster_detector_keys_make(&self->keys, hub_clock_now()) : 0;
 
     if (r < 0)
         return r;
@@ -198,9 +199,15 @@ void cluster_detector_node(struct cluster_detector *self, uint32_t node, uint64_
     enlist(self, member);
 }
 
+static void give_to_all(const struct cluster_detector *self)
+{
+    for (uint32_t i = 0; i < self->members.count; i++)
+        cluster_detector_links_give_key(self, self->members.all[i].node);
+}
+
 void cluster_detector_renew_key(struct cluster_detector *self)
 {
-    if (!self->leads || !self->begun)
+    if (self->lead != 0 || !self->begun)
         return;
     if (cluster_detector_keys_make(&self->keys, hub_clock_now()) < 0) {
         rapahub_log(RAPAHUB_LOG_ERROR, TOPIC, "the key of datagrams goes on to be used: %s",
@@ -208,8 +215,27 @@ void cluster_detector_renew_key(struct cluster_detector *self)
         rapahub_clear_error();
         return;
     }
-    for (uint32_t i = 0; i < self->members.count; i++)
-        cluster_detector_links_give_key(self, self->members.all[i].node);
+    give_to_all(self);
+}
+
+/* r[impl cluster.detect.key] */
+int cluster_detector_set_lead(struct cluster_detector *self, uint32_t lead)
+{
+    int r = 0;
+
+    self->lead = lead;
+    if (!self->begun)
+        return 0;
+    if (lead == 0 && !self->keys.has)
+        r = cluster_detector_keys_make(&self->keys, hub_clock_now());
+    if (lead == 0)
+        give_to_all(self);
+    else if (self->offered_by == lead)
+        r = cluster_detector_keys_take(&self->keys, self->offered_number, self->offered,
+                                       hub_clock_now());
+    self->offered_by = 0;
+    self->due = true;
+    return r;
 }
 
 /* ---- in ---- */
@@ -399,7 +425,7 @@ uint32_t cluster_detector_after(const struct cluster_detector *self, uint32_t no
 
 bool cluster_detector_leader_is_away(const struct cluster_detector *self)
 {
-    return !self->leads && cluster_peer_links_dialled(self->links) == 0;
+    return self->lead != 0 && cluster_peer_links_session(self->links, self->lead) == 0;
 }
 
 struct cluster_detector_figures cluster_detector_figures(const struct cluster_detector *self)

@@ -26,8 +26,9 @@ struct cluster_detector_options {
     const uint8_t *cluster; /* uuid, 16 bytes */
     uint32_t node, boot;
     uint64_t session;
-    bool leads;                       /* it makes the keys, and hands them to others */
-    const char *profile;              /* a name of cluster_detector_profiles; NULL: the first one */
+    uint32_t lead;       /* the node that makes the keys, and hands them to others; 0: this one */
+    bool moves;          /* another one may lead later: cluster_detector_set_lead */
+    const char *profile; /* a name of cluster_detector_profiles; NULL: the first one */
     struct rapahub_string address;    /* HOST:PORT in numbers, where it listens; none: nowhere */
     struct cluster_peer_links *links; /* live longer */
 };
@@ -77,6 +78,9 @@ uint64_t cluster_detector_step(struct cluster_detector *self, uint64_t now_ns, u
  * any more. */
 void cluster_detector_node(struct cluster_detector *self, uint32_t node, uint64_t session,
                            const struct cluster_record_node *record);
+
+/* Another node leads now, or this one does: 0. The key stays; one that leads hands it to all. */
+int cluster_detector_set_lead(struct cluster_detector *self, uint32_t lead);
 
 /* A certificate was revoked: where this node leads another key is used from now on. */
 void cluster_detector_renew_key(struct cluster_detector *self);

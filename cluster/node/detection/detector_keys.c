@@ -60,6 +60,7 @@ int cluster_detector_keys_take(struct cluster_detector_keys *keys, uint8_t numbe
     keys->has_before = keys->has;
     keys->before = keys->number;
     keys->number = number;
+    memmove(keys->bytes, key, sizeof keys->bytes);
     keys->has = true;
     keys->forget_ns = now_ns + CLUSTER_DETECTOR_KEYS_BEFORE;
     return r;
@@ -67,11 +68,15 @@ int cluster_detector_keys_take(struct cluster_detector_keys *keys, uint8_t numbe
 
 int cluster_detector_keys_make(struct cluster_detector_keys *keys, uint64_t now_ns)
 {
-    uint8_t number = (uint8_t)(keys->boot * NUMBERS_EACH + keys->made);
+    uint8_t number = (uint8_t)(keys->boot * NUMBERS_EACH + keys->made++), key[CLUSTER_KEYRING_KEY];
+    int r;
 
-    fill(keys->bytes, sizeof keys->bytes);
-    keys->made++;
-    return cluster_detector_keys_take(keys, number, keys->bytes, now_ns);
+    if (keys->has && keys->number == number) /* the key of a node that led before has it */
+        number = (uint8_t)(number + keys->made++);
+    fill(key, sizeof key);
+    r = cluster_detector_keys_take(keys, number, key, now_ns);
+    explicit_bzero(key, sizeof key);
+    return r;
 }
 
 uint64_t cluster_detector_keys_step(struct cluster_detector_keys *keys, uint64_t now_ns)

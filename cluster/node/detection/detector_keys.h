@@ -21,7 +21,7 @@ struct cluster_detector_keys {
     uint8_t number, before;
     uint64_t forget_ns;                 /* the key before is forgotten then */
     uint32_t boot, made;                /* the start of the node that leads, and how many it made */
-    uint8_t bytes[CLUSTER_KEYRING_KEY]; /* the key, where this node leads */
+    uint8_t bytes[CLUSTER_KEYRING_KEY]; /* the key that it seals with */
 };
 
 /* Makes an empty ring for the node of a cluster, in one of its starts. -ENOMEM. */

@@ -57,9 +57,7 @@ static void tell_all(const struct cluster_detector *self, uint32_t node, bool an
 /* r[impl cluster.detect.pushpull] */
 void cluster_detector_links_push_pull(struct cluster_detector *self, uint32_t node)
 {
-    uint32_t to = cluster_peer_links_session(self->links, node) != 0
-                      ? node
-                      : cluster_peer_links_dialled(self->links);
+    uint32_t to = cluster_peer_links_session(self->links, node) != 0 ? node : self->lead;
 
     if (to != 0)
         tell_all(self, to, false);
@@ -71,7 +69,7 @@ void cluster_detector_links_probe(struct cluster_detector *self, uint32_t node, 
         &(struct cluster_body){.link_probe = {.sequence = sequence}});
 }
 
-void cluster_detector_links_give_key(struct cluster_detector *self, uint32_t node)
+void cluster_detector_links_give_key(const struct cluster_detector *self, uint32_t node)
 {
     const struct cluster_detector_keys *keys = &self->keys;
 
@@ -88,7 +86,7 @@ static void on_up(void *user, uint32_t node, uint64_t session, uint32_t boot)
     struct cluster_detector *self = user;
 
     (void)session, (void)boot;
-    if (self->leads)
+    if (self->lead == 0)
         cluster_detector_links_give_key(self, node);
 }
 
@@ -133,13 +131,25 @@ static void take_probe(struct cluster_detector *self, uint32_t from,
             &(struct cluster_body){.link_probe = {.answer = true, .sequence = body->sequence}});
 }
 
-/* The node that leads is the one that this one dials. r[impl cluster.detect.key] */
+/* It may have begun to lead, and this node not have heard of it. */
+static int offer(struct cluster_detector *self, uint32_t from,
+                 const struct cluster_body_datagram_key *body)
+{
+    self->offered_by = from;
+    self->offered_number = body->number;
+    memcpy(self->offered, body->key.data, sizeof self->offered);
+    return 0;
+}
+
+/* r[impl cluster.detect.key] */
 static int take_key(struct cluster_detector *self, uint32_t from,
                     const struct cluster_body_datagram_key *body)
 {
     int r;
 
-    if (self->leads || cluster_peer_links_dialled(self->links) != from)
+    if (self->lead != from && self->moves)
+        return offer(self, from, body);
+    if (self->lead != from)
         return rapahub_fail(RAPAHUB_EPROTOCOL, "cluster.detect.key",
                             "node %" PRIu32 " does not lead, and hands out a key", from);
     r = cluster_detector_keys_take(&self->keys, body->number, body->key.data, hub_clock_now());

@@ -19,6 +19,6 @@ void cluster_detector_links_push_pull(struct cluster_detector *self, uint32_t no
 void cluster_detector_links_probe(struct cluster_detector *self, uint32_t node, uint32_t sequence);
 
 /* Hands the key to a node. */
-void cluster_detector_links_give_key(struct cluster_detector *self, uint32_t node);
+void cluster_detector_links_give_key(const struct cluster_detector *self, uint32_t node);
 
 #endif

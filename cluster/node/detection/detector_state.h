@@ -11,7 +11,11 @@
 struct cluster_detector {
     uint32_t node;
     uint64_t session;
-    bool leads, begun, left;
+    uint32_t lead; /* 0: this node leads */
+    bool begun, left, moves;
+    uint32_t
+        offered_by; /* a node that is not known to lead yet, and has handed out a key; 0: none */
+    uint8_t offered_number, offered[CLUSTER_KEYRING_KEY];
     const struct cluster_detector_profile *profile;
     struct cluster_peer_links *links;
     struct cluster_datagrams datagrams; /* fd -1: this node listens nowhere */

@@ -49,12 +49,12 @@ static const char *const joining_names[] = {NODE_BOOT,
                                             NODE_STORE ".new",
                                             CLUSTER_STORE_PLACE_SEAT,
                                             CLUSTER_STORE_PLACE_SEAT ".new",
+                                            CLUSTER_STORE_PLACE_URL,
+                                            CLUSTER_STORE_PLACE_URL_NEW,
                                             CLUSTER_DATA_FOLDER_TLS,
                                             CLUSTER_DATA_FOLDER_CA,
                                             NULL};
 static const char *const later_names[] = {CLUSTER_STORE_PLACE_META,
-                                          CLUSTER_STORE_PLACE_URL,
-                                          CLUSTER_STORE_PLACE_URL_NEW,
                                           "guests",
                                           "wal",
                                           "copies",
@@ -275,7 +275,7 @@ int cluster_data_folder_join(struct cluster_data_folder *folder,
 
     memcpy(folder->uuid, joined->uuid, sizeof folder->uuid);
     memcpy(note.uuid, joined->uuid, sizeof note.uuid);
-    r = cluster_store_place_join(&folder->root, joined->seat);
+    r = cluster_store_place_join(&folder->root, joined->place);
     if (r == 0)
         r = cluster_data_folder_write_store(folder, &folder->store);
     folder->boot = 0;

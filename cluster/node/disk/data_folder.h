@@ -62,7 +62,7 @@ int cluster_data_folder_open(struct cluster_data_folder *folder,
 struct cluster_data_folder_joined {
     uint32_t node;
     const uint8_t *uuid; /* the node's own */
-    const char *seat;    /* HOST:PORT */
+    const char *place;   /* of its metastore, see cluster_store_place_join */
 };
 
 /* Makes the folder, which was opened by a node that joins, that of this node, of the metastore that

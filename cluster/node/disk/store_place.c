@@ -114,7 +114,16 @@ int cluster_store_place_change(const struct cluster_files_folder *root, const ch
     return r;
 }
 
-int cluster_store_place_join(const struct cluster_files_folder *root, const char *seat)
+int cluster_store_place_join(const struct cluster_files_folder *root, const char *url)
 {
-    return write_line(root, CLUSTER_STORE_PLACE_SEAT, seat);
+    bool by_seat = strncmp(url, SEAT, strlen(SEAT)) == 0;
+    const char *other = by_seat ? CLUSTER_STORE_PLACE_URL : CLUSTER_STORE_PLACE_SEAT;
+    int r = root->files->remove(root->files, root->fd, other);
+
+    if (r == 0)
+        r = root->files->sync_folder(root->files, root->fd);
+    if (r < 0 && r != -ENOENT)
+        return cluster_files_fail(root, other, "be removed", r);
+    return by_seat ? write_line(root, CLUSTER_STORE_PLACE_SEAT, url + strlen(SEAT))
+                   : write_line(root, CLUSTER_STORE_PLACE_URL, url);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_place: where the metastore of a data folder is. `node.seat` is a line with the address of
- * the node that has it, where this node has joined a cluster; `node.metastore` is a line with its
- * URL, where it is in etcd; with neither it is in the folder. People may change either line when
- * the metastore has other addresses. Waits for the disk.
+ * the node that has it, where this node has joined a cluster of a seat; `node.metastore` is a line
+ * with its URL, where it is in etcd; with neither it is in the folder. People may change either
+ * line when the metastore has other addresses. Waits for the disk.
  */
 #ifndef CLUSTER_NODE_DISK_STORE_PLACE_H
 #define CLUSTER_NODE_DISK_STORE_PLACE_H
@@ -33,7 +33,9 @@ void cluster_store_place_release(struct cluster_store_place *place);
 int cluster_store_place_change(const struct cluster_files_folder *root, const char *url, bool fresh,
                                struct cluster_store_place *place);
 
-/* Writes the line of a node that joins. RAPAHUB_EINVAL: the address is too long. */
-int cluster_store_place_join(const struct cluster_files_folder *root, const char *seat);
+/* Writes the line of a node that joins: of a metastore at "seat:HOST:PORT", or at a URL of etcd. A
+ * line of the other kind, which a join has left that was not finished, goes. RAPAHUB_EINVAL: the
+ * address is too long. */
+int cluster_store_place_join(const struct cluster_files_folder *root, const char *url);
 
 #endif

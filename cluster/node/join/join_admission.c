@@ -154,6 +154,8 @@ static void tell(struct admission *admission, uint64_t rev)
     ok.certificate =
         (struct rapahub_string){admission->certificate.text, admission->certificate.size};
     ok.anchors = (struct rapahub_string){anchors.text, anchors.size};
+    if (admission->parts.place)
+        ok.place = rapahub_string_of(admission->parts.place);
     rapahub_log(RAPAHUB_LOG_INFO, "join", "node %" PRIu32 ", '%s', has joined by token %016" PRIx64,
                 ok.node, admission->given, admission->shown.id);
     admission->parts.hooks->ended(admission->parts.user, admission->number, &ok);

@@ -21,6 +21,7 @@ struct cluster_join_admission_hooks {
 struct cluster_join_admission_parts { /* all live until the metastore is closed */
     struct cluster_marker *marker;
     const struct cluster_node_identity *identity;
+    const char *place; /* URL of the metastore, which who joins is to reach; NULL: by this node */
     const struct cluster_join_admission_hooks *hooks;
     void *user;
 };

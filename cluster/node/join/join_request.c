@@ -22,7 +22,8 @@ static void copy_answer(const struct cluster_body_join_ok *ok, struct cluster_jo
     out->node = ok->node;
     out->revision = ok->revision;
     memcpy(out->cluster, ok->cluster.data, sizeof out->cluster);
-    snprintf(out->seat, sizeof out->seat, "%.*s", (int)ok->seat.size, ok->seat.data);
+    snprintf(out->place, sizeof out->place, "%.*s", (int)ok->place.size,
+             ok->place.size > 0 ? ok->place.data : "");
     out->certificate.size = ok->certificate.size;
     memcpy(out->certificate.text, ok->certificate.data, ok->certificate.size);
     out->anchors_size = ok->anchors.size;

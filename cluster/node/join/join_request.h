@@ -22,7 +22,8 @@ struct cluster_join_answer {
     uint32_t node;
     uint64_t revision;
     uint8_t cluster[CLUSTER_BODY_UUID];
-    char seat[CLUSTER_BODY_ADDRESS_MAX + 1]; /* "": the one that was asked */
+    char place[CLUSTER_BODY_PLACE_MAX + 1]; /* URL of the metastore; "": the one that was asked is
+                                               its seat */
     struct cluster_pem certificate;
     size_t anchors_size;
     char anchors[CLUSTER_BODY_ANCHORS_MAX];

@@ -20,6 +20,9 @@
 
 #define WAIT_NS (30 * HUB_SECOND)
 #define RULE    "cluster.join.answer"
+#define PLACE   "cluster.join.place"
+#define ETCD    "etcd://"
+#define ETCDS   "etcds://"
 
 /* A join, from the words that were typed to the answer. */
 struct joining {
@@ -29,6 +32,7 @@ struct joining {
     uint8_t uuid[CLUSTER_DATA_FOLDER_UUID];
     struct cluster_join_request request;
     struct cluster_join_answer answer;
+    const char *metastore; /* that was typed; NULL: none */
 };
 
 /* ---- the words ---- */
@@ -91,6 +95,7 @@ static int read_words(struct joining *joining, const struct cluster_node_join_op
     if (r == 0)
         r = check_name(options->name);
     request->wait_ns = options->wait_ns > 0 ? options->wait_ns : WAIT_NS;
+    joining->metastore = options->metastore;
     request->join.token = rapahub_string_of(options->token);
     if (options->name)
         request->join.name = rapahub_string_of(options->name);
@@ -164,11 +169,40 @@ static int check_signer(const struct joining *joining, struct x509_st *certifica
     return r == 0 ? refuse("without the authority that was asked for") : r < 0 ? r : 0;
 }
 
+/* Only such a text becomes a line of the folder. */
+static bool is_etcd(const char *url)
+{
+    bool named = strncmp(url, ETCD, strlen(ETCD)) == 0 || strncmp(url, ETCDS, strlen(ETCDS)) == 0;
+
+    for (; named && *url; url++)
+        named = *url > ' ' && *url <= '~';
+    return named;
+}
+
+/* r[impl cluster.join.place] */
+static int check_place(const char *given, const char *answered)
+{
+    const char *prefix = strrchr(answered, '/'), *other = given ? strrchr(given, '/') : prefix;
+
+    if (answered[0] != '\0' && !is_etcd(answered))
+        return refuse("a place of the metastore that is none");
+    if (given && answered[0] == '\0')
+        return rapahub_fail(RAPAHUB_ECONFIG, PLACE,
+                            "the metastore of this cluster is on the node that was asked, and not "
+                            "%.200s: join without that",
+                            given);
+    if (prefix && (!other || strcmp(prefix, other) != 0))
+        return rapahub_fail(RAPAHUB_ECONFIG, PLACE,
+                            "the metastore of this cluster is %.200s, and not %.200s: only the "
+                            "addresses may be others",
+                            answered, given);
+    return 0;
+}
+
 /* r[impl cluster.join.answer] */
 static int check_answer(const struct joining *joining)
 {
     OWN(cluster_certificate) struct x509_st *certificate = NULL;
-    struct cluster_host_port seat;
     int r = cluster_certificate_read(
         (struct rapahub_bytes){joining->answer.certificate.text, joining->answer.certificate.size},
         &certificate);
@@ -177,9 +211,7 @@ static int check_answer(const struct joining *joining)
         r = check_certificate(joining, certificate);
     if (r == 0)
         r = check_signer(joining, certificate);
-    if (r == 0 && joining->answer.seat[0] != '\0')
-        r = cluster_host_port_parse(joining->answer.seat, &seat);
-    return r;
+    return r == 0 ? check_place(joining->metastore, joining->answer.place) : r;
 }
 
 /* ---- the folder ---- */
@@ -230,19 +262,19 @@ static void tell(const struct joining *joining, struct cluster_node_joined *out)
 
     memcpy(out->cluster, joining->answer.cluster, sizeof out->cluster);
     out->node = joining->answer.node;
-    if (joining->answer.seat[0] != '\0')
-        snprintf(out->seat, sizeof out->seat, "%.*s", (int)sizeof out->seat - 1,
-                 joining->answer.seat);
+    if (joining->answer.place[0] != '\0')
+        snprintf(out->place, sizeof out->place, "%s",
+                 joining->metastore ? joining->metastore : joining->answer.place);
     else
-        snprintf(out->seat, sizeof out->seat, "%s%.*s%s:%u", mark, CLUSTER_HOST_PORT_HOST - 1,
-                 asked->host, end, asked->port);
+        snprintf(out->place, sizeof out->place, "seat:%s%.*s%s:%u", mark,
+                 CLUSTER_HOST_PORT_HOST - 1, asked->host, end, asked->port);
 }
 
 /* The number is written last: what is before it can be written over. r[impl cluster.join.folder] */
 static int settle(struct joining *joining, struct cluster_node_joined *out)
 {
     const struct cluster_data_folder_joined joined = {
-        .node = joining->answer.node, .uuid = joining->uuid, .seat = out->seat};
+        .node = joining->answer.node, .uuid = joining->uuid, .place = out->place};
     int r = write_identity(joining);
 
     tell(joining, out);

@@ -64,12 +64,20 @@ static int tell(const struct cluster_map_nodes *nodes, const struct cluster_map_
                                 .body = {.bytes = {row->record, row->size}, .size = row->size}});
 }
 
+/* A session that is put again is the same one. */
+static bool is_new(const struct cluster_map_nodes_node *row, const struct cluster_key *key,
+                   uint64_t session)
+{
+    return key->kind == CLUSTER_KEY_NODE || row->session_revision == 0 || row->session != session;
+}
+
 /* r[impl cluster.nodes.record] */
 int cluster_map_nodes_take(struct cluster_map_nodes *nodes, const struct cluster_key *key,
                            const struct cluster_pair *pair, bool deleted)
 {
     struct cluster_map_nodes_node *row = place_of(nodes, key->node);
-    uint64_t *revision;
+    uint64_t *revision, session = deleted ? 0 : pair->create_rev;
+    bool tells;
     int status = 0;
 
     if (!row) {
@@ -80,12 +88,23 @@ int cluster_map_nodes_take(struct cluster_map_nodes *nodes, const struct cluster
     revision = key->kind == CLUSTER_KEY_NODE ? &row->record_revision : &row->session_revision;
     if (pair->mod_rev <= *revision)
         return 0;
+    tells = is_new(row, key, session);
     if (key->kind == CLUSTER_KEY_NODE)
         status = keep(row, pair->value, deleted);
     else
-        row->session = deleted ? 0 : pair->create_rev;
+        row->session = session;
     if (status < 0)
         return status;
     *revision = pair->mod_rev;
-    return row->record_revision > 0 ? tell(nodes, row) : 0;
+    return tells && row->record_revision > 0 ? tell(nodes, row) : 0;
+}
+
+int cluster_map_nodes_tell_all(const struct cluster_map_nodes *nodes)
+{
+    int status = 0;
+
+    for (uint32_t i = 0; status == 0 && i < nodes->count; i++)
+        if (nodes->nodes[i].record_revision > 0)
+            status = tell(nodes, &nodes->nodes[i]);
+    return status;
 }

@@ -43,4 +43,7 @@ bool cluster_map_nodes_is_of_node(enum cluster_keys_kind kind);
 int cluster_map_nodes_take(struct cluster_map_nodes *nodes, const struct cluster_key *key,
                            const struct cluster_pair *pair, bool deleted);
 
+/* Tells all that is known once more: who did not lead was not told. -ENOMEM. */
+int cluster_map_nodes_tell_all(const struct cluster_map_nodes *nodes);
+
 #endif

@@ -199,11 +199,28 @@ static int take_change(struct revision *revision, const struct cluster_change *c
         tell_holders(revision->watch, &key, change);
     if (key.kind == CLUSTER_KEY_REVOKED && !change->deleted)
         revision->watch->hooks->revoked(revision->watch->user, key.text);
+    if (key.kind == CLUSTER_KEY_LEAD && !change->deleted)
+        revision->watch->hooks->lead(revision->watch->user, &change->pair);
     if (key.kind != CLUSTER_KEY_LOG || change->deleted)
         return 0;
     revision->delta = copy(change->pair.value);
     revision->delta_size = change->pair.value.size;
     return revision->delta ? 0 : RAPAHUB_ENOMEM;
+}
+
+/* A session that is put again and again is not worth a write to the disk each time: the next change
+ * of anything else is noted. */
+static bool is_renewal(const struct cluster_change *changes, size_t count)
+{
+    struct cluster_key key;
+
+    if (count != 1 || changes[0].deleted || changes[0].pair.version < 2)
+        return false;
+    if (cluster_keys_parse(changes[0].pair.key, &key) < 0) {
+        rapahub_clear_error();
+        return false;
+    }
+    return key.kind == CLUSTER_KEY_SESSION;
 }
 
 static int take_revision(struct cluster_map_watch *watch, uint64_t rev,
@@ -225,8 +242,9 @@ static int take_revision(struct cluster_map_watch *watch, uint64_t rev,
     if (status == 0) {
         watch->seen = rev;
         tell_due(watch);
-        note(watch);
     }
+    if (status == 0 && !is_renewal(changes, count))
+        note(watch);
     return status;
 }
 

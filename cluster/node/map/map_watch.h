@@ -21,6 +21,8 @@
 struct cluster_map_watch_hooks {
     /* A certificate with this serial number, as the key has it, was revoked. */
     void (*revoked)(void *user, struct rapahub_string serial);
+    /* The record that says who leads was put. */
+    void (*lead)(void *user, const struct cluster_pair *pair);
 };
 
 struct cluster_map_watch {

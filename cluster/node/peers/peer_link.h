@@ -95,7 +95,8 @@ struct cluster_peer_links {
     void *users[CLUSTER_PEER_USERS];
     bool left[CLUSTER_PEER_USERS]; /* there was such a user, and is none any more */
     struct cluster_peer_dial seat;
-    uint32_t seat_node; /* the seat's number; 0: this node is the seat, and dials no other one */
+    uint32_t seat_node; /* the seat's number; 0: this node is the seat, or there is none */
+    bool dials;         /* others than the seat, too */
     bool reachable;     /* this node has an address in its own record */
     bool fenced;        /* the seat says that the session of this node is over */
     bool none;          /* the seat says that this is no node any more */

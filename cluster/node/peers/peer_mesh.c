@@ -14,9 +14,10 @@
 #define TOPIC "peers"
 #define RULE  "cluster.nodes.gone"
 
-void cluster_peer_mesh_begin(struct cluster_peer_links *links, uint32_t seat)
+void cluster_peer_mesh_begin(struct cluster_peer_links *links, uint32_t seat, bool dials)
 {
     links->seat_node = seat;
+    links->dials = dials;
 }
 
 bool cluster_peer_mesh_is_gone(const struct cluster_record_node *record)
@@ -30,14 +31,13 @@ bool cluster_peer_mesh_is_gone(const struct cluster_record_node *record)
  * r[impl cluster.nodes.mesh] */
 static bool is_dialled(const struct cluster_peer_links *links, const struct cluster_peer_row *row)
 {
-    return links->seat_node != 0 && row->node != links->seat_node && !row->gone &&
-           row->session != 0 && row->dial.to_count > 0 &&
-           (row->node < links->node || !links->reachable);
+    return links->dials && row->node != links->seat_node && !row->gone && row->session != 0 &&
+           row->dial.to_count > 0 && (row->node < links->node || !links->reachable);
 }
 
 static void warn_mute(const struct cluster_peer_links *links, struct cluster_peer_row *row)
 {
-    if (row->mute || links->seat_node == 0 || row->node == links->seat_node || row->session == 0 ||
+    if (row->mute || !links->dials || row->node == links->seat_node || row->session == 0 ||
         row->dial.to_count > 0 || links->reachable)
         return;
     row->mute = true;

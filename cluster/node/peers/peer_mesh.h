@@ -9,8 +9,9 @@
 #include "cluster/node/peers/peer_links.h"
 #include "cluster/wire/record.h"
 
-/* Says which node is the seat, whose link is kept already; 0: this node is. Before any is taken. */
-void cluster_peer_mesh_begin(struct cluster_peer_links *links, uint32_t seat);
+/* Says which node is the seat, whose link is kept already; 0: none is, or this node is. `dials`:
+ * this node dials others; all dial a seat. Before any is taken. */
+void cluster_peer_mesh_begin(struct cluster_peer_links *links, uint32_t seat, bool dials);
 
 /* Takes what the metastore has of a node, this one or another; the record is copied, NULL: there is
  * none. Links of a node that is gone, or of an earlier session than this one, end. RAPAHUB_EFULL:

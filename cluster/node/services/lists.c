@@ -36,6 +36,10 @@ static void add_node(const struct cluster_lists *lists, struct json_t *object)
     cluster_document_text(object, "state", rapahub_string_of("ACTIVE"));
     cluster_document_number(object, "session", lists->session);
     cluster_document_count(object, "boot", lists->boot);
+    cluster_document_count(object, "leader",
+                           lists->leader->node != 0 ? lists->leader->node : lists->node);
+    if (lists->leader->term != 0)
+        cluster_document_number(object, "term", lists->leader->term);
 }
 
 static uint32_t count_pools(const struct cluster_dispatch *parts)

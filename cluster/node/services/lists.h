@@ -12,6 +12,7 @@
 #include "cluster/core/dispatch.h"
 #include "cluster/metastore/metastore.h"
 #include "cluster/node/base/client_counts.h"
+#include "cluster/node/base/leader.h"
 #include "cluster/node/base/pool_records.h"
 #include "cluster/node/detection/detector.h"
 #include "cluster/node/holders/copy_links.h"
@@ -26,7 +27,7 @@ struct cluster_lists { /* their sources; all live longer */
     uint32_t node, boot;
     uint64_t session;
     const char *metastore; /* its URL */
-    const char *leader;    /* HOST:PORT of the node that leads; NULL: this one does */
+    const struct cluster_leader *leader;
     const struct cluster_client_counts *clients; /* NULL: there are none yet, or none any more */
     const struct cluster_node_identity *identity;
     struct cluster_peer_links *peers;

@@ -35,7 +35,7 @@ static void keep(struct cluster_asking *asking, const char *text, uint64_t chang
         return;
     free(asking->modules.text);
     asking->modules.text = copy;
-    asking->modules.fresh = !asking->lists.leader && changes == asking->modules.changes;
+    asking->modules.fresh = asking->lists.leader->node == 0 && changes == asking->modules.changes;
 }
 
 static void on_modules(void *user, int status, uint64_t rev, const struct cluster_page *page)
@@ -135,10 +135,12 @@ static void on_looked_up(void *user, int status, uint64_t rev, const struct clus
 
     (void)rev;
     if (status == CLUSTER_TXN_OK && page->count == 0) {
-        snprintf(text, sizeof text,
-                 "the cluster has no module of this name and version yet: push it to the node that "
-                 "leads first, with --node %s",
-                 question->asking->lists.leader);
+        snprintf(
+            text, sizeof text,
+            "the cluster has no module of this name and version yet: push it to node %u first, "
+            "which leads, with --node %s",
+            (unsigned)question->asking->lists.leader->node,
+            question->asking->lists.leader->address);
         cluster_questions_fail(question, RAPAHUB_ENOENT, text);
         return;
     }
@@ -173,7 +175,7 @@ static int put_record(struct cluster_asking_question *question, struct rapahub_b
     status = cluster_keys_build(&key, to);
     if (status < 0)
         return status;
-    if (question->asking->lists.leader)
+    if (question->asking->lists.leader->node != 0)
         return look_up(question, (struct rapahub_bytes){to, (size_t)status});
     {
         const struct rapahub_bytes name = {to, (size_t)status};

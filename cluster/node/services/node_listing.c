@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rapahub/error.h>
 
@@ -13,6 +14,7 @@
 #include "cluster/node/services/questions.h"
 #include "cluster/wire/record.h"
 
+#define SEAT             "seat:" /* scheme of a metastore on another node */
 #define ADDRESS_SIZE     256
 #define INCARNATION_SIZE 40
 
@@ -152,6 +154,14 @@ static void add_remedy(struct json_t *object, const struct cluster_alarms_alarm 
         cluster_document_text(object, "remedy", rapahub_string_of(alarm->text));
 }
 
+static const char *role_of(const struct listing *listing, uint32_t node)
+{
+    const struct cluster_lists *lists = &listing->question->asking->lists;
+    uint32_t leads = lists->leader->node != 0 ? lists->leader->node : lists->node;
+
+    return node == leads ? "LEADS" : "FOLLOWS";
+}
+
 static char *make_document(const struct listing *listing)
 {
     struct cluster_document document;
@@ -167,6 +177,7 @@ static char *make_document(const struct listing *listing)
         cluster_document_count(item, "number", row->number);
         cluster_document_text(item, "name", rapahub_string_of(row->name));
         cluster_document_text(item, "state", rapahub_string_of(states[row->state]));
+        cluster_document_text(item, "role", rapahub_string_of(role_of(listing, row->number)));
         cluster_alarms_of_node(&listing->question->asking->lists, row->number, row->session,
                                &alarm);
         add_alarm(item, &alarm);
@@ -246,6 +257,13 @@ static void on_nodes(void *user, int status, uint64_t rev, const struct cluster_
         fail(listing, CLUSTER_TXN_OK);
 }
 
+/* Where it is in etcd the store says it. */
+static bool is_away(const struct cluster_lists *lists)
+{
+    return strncmp(lists->metastore, SEAT, strlen(SEAT)) == 0 &&
+           cluster_detector_leader_is_away(lists->detector);
+}
+
 /* r[impl cluster.node.nodes] */
 int cluster_node_listing_ask(struct cluster_asking *asking, struct cluster_asker *asker)
 {
@@ -258,7 +276,7 @@ int cluster_node_listing_ask(struct cluster_asking *asking, struct cluster_asker
         free(listing);
         return RAPAHUB_ENOMEM;
     }
-    if (cluster_detector_leader_is_away(asking->lists.detector)) {
+    if (is_away(&asking->lists)) {
         rapahub_fail(-ENOTCONN, "", "the node with the metastore is away");
         fail(listing, CLUSTER_TXN_OK);
     } else if (read_all(listing, CLUSTER_KEY_NODE, 0, on_nodes) < 0)

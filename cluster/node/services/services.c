@@ -230,33 +230,33 @@ static int take_token_revoke(struct cluster_asking *asking, struct cluster_asker
 }
 
 /* Each method, in its canonical form, the least role that may ask it, and which nodes answer it:
- * the one that leads knows operations, and carries out orders. */
-#define METHODS(X)                                                                      \
-    X("status() -> string", VIEWER, EACH_NODE, take_status)                             \
-    X("nodes() -> string", VIEWER, EACH_NODE, take_nodes)                               \
-    X("pools() -> string", VIEWER, EACH_NODE, take_pools)                               \
-    X("pool(string) -> string", VIEWER, EACH_NODE, take_pool)                           \
-    X("pool_id(string) -> u64", VIEWER, EACH_NODE, take_pool_id)                        \
-    X("operations() -> string", VIEWER, LEADER, take_operations)                        \
-    X("operation(u64) -> string", VIEWER, LEADER, take_operation)                       \
-    X("modules() -> string", VIEWER, EACH_NODE, take_modules)                           \
-    X("wait(u64, u64) -> string", VIEWER, LEADER, take_wait)                            \
-    X("release(string, u32) -> u64", OPERATOR, LEADER, take_release)                    \
-    X("apply(bytes, bool) -> u64", ADMIN, LEADER, take_apply)                           \
-    X("remove(string) -> u64", ADMIN, LEADER, take_remove)                              \
-    X("dead(u32, bool) -> u64", ADMIN, LEADER, cluster_node_orders_dead)                \
-    X("leave(u32, bool) -> u64", ADMIN, LEADER, cluster_node_orders_leave)              \
-    X("push(string, u64, u64, bytes) -> bool", ADMIN, EACH_NODE, take_push)             \
-    X("unpush(string, string) -> void", ADMIN, LEADER, take_unpush)                     \
-    X("tokens() -> string", VIEWER, EACH_NODE, take_tokens)                             \
-    X("revoked() -> string", VIEWER, EACH_NODE, take_revoked)                           \
-    X("certificate(string, string, string) -> string", ADMIN, LEADER, take_certificate) \
-    X("revoke(string) -> void", ADMIN, LEADER, take_revoke)                             \
-    X("token(u64, u32) -> string", ADMIN, LEADER, take_token)                           \
-    X("token_revoke(string) -> void", ADMIN, LEADER, take_token_revoke)                 \
+ * the one that leads knows operations, and carries out orders; the one with the authority signs. */
+#define METHODS(X)                                                                         \
+    X("status() -> string", VIEWER, EACH_NODE, take_status)                                \
+    X("nodes() -> string", VIEWER, EACH_NODE, take_nodes)                                  \
+    X("pools() -> string", VIEWER, EACH_NODE, take_pools)                                  \
+    X("pool(string) -> string", VIEWER, EACH_NODE, take_pool)                              \
+    X("pool_id(string) -> u64", VIEWER, EACH_NODE, take_pool_id)                           \
+    X("operations() -> string", VIEWER, LEADER, take_operations)                           \
+    X("operation(u64) -> string", VIEWER, LEADER, take_operation)                          \
+    X("modules() -> string", VIEWER, EACH_NODE, take_modules)                              \
+    X("wait(u64, u64) -> string", VIEWER, LEADER, take_wait)                               \
+    X("release(string, u32) -> u64", OPERATOR, LEADER, take_release)                       \
+    X("apply(bytes, bool) -> u64", ADMIN, LEADER, take_apply)                              \
+    X("remove(string) -> u64", ADMIN, LEADER, take_remove)                                 \
+    X("dead(u32, bool) -> u64", ADMIN, LEADER, cluster_node_orders_dead)                   \
+    X("leave(u32, bool) -> u64", ADMIN, LEADER, cluster_node_orders_leave)                 \
+    X("push(string, u64, u64, bytes) -> bool", ADMIN, EACH_NODE, take_push)                \
+    X("unpush(string, string) -> void", ADMIN, LEADER, take_unpush)                        \
+    X("tokens() -> string", VIEWER, EACH_NODE, take_tokens)                                \
+    X("revoked() -> string", VIEWER, EACH_NODE, take_revoked)                              \
+    X("certificate(string, string, string) -> string", ADMIN, AUTHORITY, take_certificate) \
+    X("revoke(string) -> void", ADMIN, LEADER, take_revoke)                                \
+    X("token(u64, u32) -> string", ADMIN, LEADER, take_token)                              \
+    X("token_revoke(string) -> void", ADMIN, LEADER, take_token_revoke)                    \
     X("backup(string) -> string", ADMIN, LEADER, cluster_backup_orders_make)
 
-enum where { EACH_NODE, LEADER };
+enum where { EACH_NODE, LEADER, AUTHORITY };
 
 static const struct method {
     const char *signature;
@@ -300,17 +300,23 @@ static int check_role(const struct method *method, enum rapahub_control_role rol
 }
 
 /* r[impl cluster.join.orders] */
-static int check_leads(const struct cluster_services *services, const struct method *method)
+static int check_where(const struct cluster_services *services, const struct method *method)
 {
-    const char *leader = services->asking.lists.leader;
+    const struct cluster_leader *leader = services->asking.lists.leader;
+    uint32_t node = method->where == LEADER      ? leader->node
+                    : method->where == AUTHORITY ? leader->authority
+                                                 : 0;
+    bool known = node == leader->node && leader->address[0] != '\0';
 
-    return method->where == EACH_NODE || !leader
+    return node == 0
                ? 0
                : rapahub_fail(RAPAHUB_ENOTLOCAL, "cluster.join.orders",
-                              "%.*s: node %u carries out no orders: give it to the node that has "
-                              "the metastore, with --node %s",
+                              "%.*s: node %u carries out no orders: give it to node %u, which "
+                              "%s%s%s",
                               (int)strcspn(method->signature, "("), method->signature,
-                              (unsigned)services->asking.lists.node, leader);
+                              (unsigned)services->asking.lists.node, (unsigned)node,
+                              method->where == LEADER ? "leads" : "has the authority",
+                              known ? ", with --node " : "", known ? leader->address : "");
 }
 
 /* r[impl cluster.node.services] */
@@ -326,7 +332,7 @@ int cluster_services_ask(struct cluster_services *services, const struct cluster
         return rapahub_fail(RAPAHUB_ENOMETHOD, "", "rapahub.node has no such method");
     status = check_role(method, from->role);
     if (status == 0)
-        status = check_leads(services, method);
+        status = check_where(services, method);
     if (status < 0)
         return status;
     asker = cluster_askers_add(services->asking.askers, from);

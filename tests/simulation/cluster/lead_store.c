@@ -227,3 +227,14 @@ void lead_store_read(uint32_t n)
         n, (struct cluster_event){.kind = CLUSTER_EVENT_READ,
                                   .status = lead_rules_fails(8) ? RAPAHUB_EIO : 0});
 }
+
+void lead_store_change_lead(uint32_t lead)
+{
+    if (!world.node[LEADER].core || world.broken)
+        return;
+    lead_store_lead();
+    lead_rules_figures.deposed += lead != LEADER;
+    (void)lead_effects_tell(
+        LEADER,
+        (struct cluster_event){.kind = CLUSTER_EVENT_LEAD, .node = lead, .term = world.term});
+}

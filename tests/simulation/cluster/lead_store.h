@@ -26,4 +26,8 @@ void lead_store_deliver_again(uint32_t n, const struct change *change);
 void lead_store_tell_nodes(uint32_t n);
 void lead_store_read(uint32_t n);
 
+/* This node leads from here on, which may be one that is not of this world: the node that led so
+ * far is told, if it lives. */
+void lead_store_change_lead(uint32_t lead);
+
 #endif

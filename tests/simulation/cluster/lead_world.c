@@ -373,6 +373,17 @@ static void pass_time(uint64_t ns)
     world.now = until;
 }
 
+static void do_something(void);
+
+/* A node that is not of this world has the lead, and the one that led gets it back. */
+static void depose(void)
+{
+    lead_store_change_lead(NODES + 1);
+    for (uint32_t left = draw(30); left > 0 && !world.broken; left--)
+        do_something();
+    lead_store_change_lead(LEADER);
+}
+
 static void do_to_node(uint32_t n, uint32_t what)
 {
     if (!world.node[n].core)
@@ -381,8 +392,10 @@ static void do_to_node(uint32_t n, uint32_t what)
         lead_store_deliver(n);
     else if (what < 400)
         kill_guest(n);
-    else if (what < 410)
+    else if (what < 407)
         kill_node(n);
+    else if (what < 410)
+        depose();
     else if (what < 470)
         change_link(n, world.node[LEADER].core && world.node[n].link == 0 ? ++world.links : 0);
     else if (what < 490)

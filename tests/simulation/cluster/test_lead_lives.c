@@ -34,9 +34,9 @@ static void print_figures(uint64_t ns)
                   N(orders), N(refused), N(ended), N(restarts), N(leaders), N(readings));
     print_message(
         "%llu reports: %llu lost, %llu repeated, %llu stale, %llu forged; %llu links cut; "
-        "%llu transactions, %llu conflicts, %llu late\n",
+        "%llu transactions, %llu conflicts, %llu late; another one led %llu times\n",
         N(reports), N(lost), N(repeated), N(stale), N(forged), N(cuts), N(transactions),
-        N(conflicts), N(late));
+        N(conflicts), N(late), N(deposed));
     print_message("%llu begins, %llu of them on other nodes: %llu failed, %llu deaths, %llu "
                   "removals, %llu quarantined\n",
                   N(begins), N(away), N(failed_begins), N(deaths), N(removals), N(quarantined));

@@ -175,6 +175,27 @@ static void an_operation_goes_on_with_its_record(void **state)
     ops_stage_close(&stage);
 }
 
+/* The metastore may have it: then the node that leads goes on with it.
+ * r[verify cluster.lead.follow] */
+static void orders_end_when_another_node_leads(void **state)
+{
+    (void)state;
+    ops_stage_open(&stage, &limits);
+    ops_stage_start(&stage, STAGE_SESSION);
+    assert_int_equal(ops_stage_apply(&stage, &kv), 0);
+    assert_non_null(stage.txn);
+    cluster_ops_lead(stage.ops, 9, 70, true);
+    ops_stage_step(&stage);
+    ops_stage_ordered(&stage, RAPAHUB_EAGAIN, 1);
+    assert_null(cluster_pools_after(stage.context.pools, 0));
+    assert_null(ops_stage_operation(&stage, 1));
+    ops_stage_end_txn(&stage, CLUSTER_TXN_OK, true); /* it comes to nothing here */
+    ops_stage_pass(&stage, 10000);
+    assert_null(stage.txn);
+    assert_int_equal(ops_stage_apply(&stage, &kv), RAPAHUB_ESTATE);
+    ops_stage_close(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +206,7 @@ int main(void)
         cmocka_unit_test(a_pool_that_is_too_large_for_the_metastore_is_refused),
         cmocka_unit_test(the_oldest_operations_are_forgotten),
         cmocka_unit_test(an_operation_goes_on_with_its_record),
+        cmocka_unit_test(orders_end_when_another_node_leads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cluster/node/detection/detector.h"
+#include "cluster/node/detection/detector_state.h"
 #include "tests/unit/cluster-node/peers_stage.h"
 
 #define STEP_NS (20 * HUB_MILLISECOND)
@@ -33,13 +34,16 @@ static int open_socket(struct cluster_host_port_address *at, char text[CLUSTER_H
     return fd;
 }
 
+static bool moves; /* the lead may change hands */
+
 static struct cluster_detector *make(uint32_t number, const char *address)
 {
     const struct cluster_detector_options options = {.cluster = stage->ca.uuid,
                                                      .node = number,
                                                      .boot = 5,
                                                      .session = SESSION(number),
-                                                     .leads = number == 1,
+                                                     .lead = number == 1 ? 0 : 1,
+                                                     .moves = moves,
                                                      .profile = "fast",
                                                      .address = rapahub_string_of(address),
                                                      .links = stage->nodes[number - 1].links};
@@ -328,6 +332,39 @@ static void a_key_of_a_node_that_does_not_lead_ends_its_link(void **state)
     assert_int_equal(keys_of(one).forged, 0);
 }
 
+/* Node 2 leads, and node 1 hears of that after it has got a key of it.
+ * r[verify cluster.detect.key] */
+static void a_key_is_taken_when_its_node_is_known_to_lead(void **state)
+{
+    static const uint8_t secret[CLUSTER_BODY_KEY] = {1};
+    const struct cluster_body key = {
+        .datagram_key = {.number = 200, .key = {secret, sizeof secret}}};
+    uint8_t before;
+
+    (void)state;
+    await_datagrams();
+    assert_int_equal(cluster_detector_set_lead(two, 0), 0); /* it hands out the key of before */
+    before = one->keys.number;
+    assert_int_equal(say(1, 1, CLUSTER_FRAME_DATAGRAM_KEY, &key), 0);
+    UNTIL(one->offered_by == 2 && one->offered_number == 200);
+    assert_int_equal(one->keys.number, before);
+    assert_int_equal(cluster_detector_set_lead(one, 2), 0);
+    assert_int_equal(one->keys.number, 200);
+    assert_int_equal(peers_broken(&stage->nodes[0], "cluster.detect.key"), 0);
+}
+
+static int open_moving(void **state)
+{
+    moves = true;
+    return open_stage(state);
+}
+
+static int close_moving(void **state)
+{
+    moves = false;
+    return close_stage(state);
+}
+
 /* r[verify cluster.detect.pushpull] */
 static void hearsay_of_the_own_death_is_refuted(void **state)
 {
@@ -386,6 +423,8 @@ int main(void)
         TEST(the_link_says_it_where_datagrams_are_lost),
         TEST(the_key_is_changed_while_datagrams_go_on),
         TEST(a_key_of_a_node_that_does_not_lead_ends_its_link),
+        cmocka_unit_test_setup_teardown(a_key_is_taken_when_its_node_is_known_to_lead, open_moving,
+                                        close_moving),
         TEST(hearsay_of_the_own_death_is_refuted),
         TEST(a_node_that_listens_nowhere_watches_nobody),
         TEST(a_profile_that_is_none_is_refused),

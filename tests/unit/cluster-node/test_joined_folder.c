@@ -49,8 +49,8 @@ static int join(struct disk *disk)
     int r;
 
     folder.root.path = strdup("disk");
-    r = cluster_data_folder_join(&folder,
-                                 &(struct cluster_data_folder_joined){7, uuid, "192.0.2.7:9413"});
+    r = cluster_data_folder_join(
+        &folder, &(struct cluster_data_folder_joined){7, uuid, "seat:192.0.2.7:9413"});
     leave(&folder);
     return r;
 }

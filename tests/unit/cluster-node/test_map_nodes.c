@@ -80,6 +80,37 @@ static void what_is_older_is_left_out(void **state)
     assert_null(cluster_event_queue_take(events));
 }
 
+/* The node that leads puts its session again and again. */
+static void a_session_that_is_put_again_is_not_told(void **state)
+{
+    const struct cluster_key key = {.kind = CLUSTER_KEY_SESSION, .node = 2};
+    const struct cluster_pair again = {.create_rev = 9, .mod_rev = 12, .value = {"s", 1}};
+
+    (void)state;
+    take(CLUSTER_KEY_NODE, 2, 4, "active");
+    expect(2, 0, "active");
+    take(CLUSTER_KEY_SESSION, 2, 9, "s");
+    expect(2, 9, "active");
+    assert_int_equal(cluster_map_nodes_take(&nodes, &key, &again, false), 0);
+    assert_null(cluster_event_queue_take(events));
+    assert_int_equal(nodes.nodes[0].session_revision, 12);
+    take(CLUSTER_KEY_SESSION, 2, 13, NULL);
+    expect(2, 0, "active");
+}
+
+static void all_is_told_once_more(void **state)
+{
+    (void)state;
+    take(CLUSTER_KEY_NODE, 2, 4, "active");
+    take(CLUSTER_KEY_NODE, 3, 5, "joins");
+    take(CLUSTER_KEY_SESSION, 4, 6, "s"); /* of no node that is known */
+    expect(2, 0, "active");
+    expect(3, 0, "joins");
+    assert_int_equal(cluster_map_nodes_tell_all(&nodes), 0);
+    expect(2, 0, "active");
+    expect(3, 0, "joins");
+}
+
 static void there_are_at_most_so_many(void **state)
 {
     (void)state;
@@ -98,6 +129,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_node_is_told_with_its_session, open_stage, close_stage),
         cmocka_unit_test_setup_teardown(what_is_older_is_left_out, open_stage, close_stage),
+        cmocka_unit_test_setup_teardown(a_session_that_is_put_again_is_not_told, open_stage,
+                                        close_stage),
+        cmocka_unit_test_setup_teardown(all_is_told_once_more, open_stage, close_stage),
         cmocka_unit_test_setup_teardown(there_are_at_most_so_many, open_stage, close_stage),
     };
 

@@ -23,7 +23,9 @@ enum way {
     A_FORGED_CERTIFICATE,
     AN_EXPIRED_CERTIFICATE,
     NO_CERTIFICATE, /* a text that is none */
-    A_SEAT_THAT_IS_NONE,
+    A_PLACE_THAT_IS_NONE,
+    TWO_LINES,
+    IN_ETCD,
     A_REFUSAL,
     ANOTHER_FRAME,
     NOTHING,
@@ -82,8 +84,12 @@ static struct cluster_body answer(struct fake *fake, const struct cluster_body_j
         fake->way == ANOTHER_CLUSTER ? another : fake->tls.ca.uuid, CLUSTER_BODY_UUID};
     body.join_ok.certificate = rapahub_string_of(fake->certificate.text);
     body.join_ok.anchors = rapahub_string_of(fake->anchors.text);
-    if (fake->way == A_SEAT_THAT_IS_NONE)
-        body.join_ok.seat = rapahub_string_of("no such:address:1");
+    if (fake->way == A_PLACE_THAT_IS_NONE)
+        body.join_ok.place = rapahub_string_of("seat:192.0.2.7:1");
+    if (fake->way == TWO_LINES)
+        body.join_ok.place = rapahub_string_of("etcd://192.0.2.7:2379/k\nmore");
+    if (fake->way == IN_ETCD)
+        body.join_ok.place = rapahub_string_of("etcd://192.0.2.7:2379/k");
     return body;
 }
 
@@ -204,9 +210,11 @@ static void close_fake(struct fake *fake)
     close_stage(&fake->tls);
 }
 
-static int join(struct fake *fake, enum way way, struct cluster_node_joined *joined)
+static int join_by(struct fake *fake, enum way way, const char *metastore,
+                   struct cluster_node_joined *joined)
 {
-    const struct cluster_node_join_options options = {.data = fake->folder.path,
+    const struct cluster_node_join_options options = {.metastore = metastore,
+                                                      .data = fake->folder.path,
                                                       .node = fake->address,
                                                       .token = TOKEN,
                                                       .ca_hash = fake->hash,
@@ -223,6 +231,11 @@ static int join(struct fake *fake, enum way way, struct cluster_node_joined *joi
     return r;
 }
 
+static int join(struct fake *fake, enum way way, struct cluster_node_joined *joined)
+{
+    return join_by(fake, way, NULL, joined);
+}
+
 /* r[verify cluster.join.answer] */
 static void a_right_answer_is_taken(void **state)
 {
@@ -234,7 +247,8 @@ static void a_right_answer_is_taken(void **state)
     open_fake(&fake);
     assert_int_equal(join(&fake, RIGHT, &joined), 0);
     assert_int_equal(joined.node, 7);
-    assert_string_equal(joined.seat, fake.address);
+    assert_memory_equal(joined.place, "seat:", 5);
+    assert_string_equal(joined.place + 5, fake.address);
     assert_memory_equal(joined.cluster, fake.tls.ca.uuid, sizeof joined.cluster);
     assert_int_equal(cluster_data_folder_open(
                          &folder, &(struct cluster_data_folder_options){.path = fake.folder.path,
@@ -263,7 +277,8 @@ static void a_wrong_answer_leaves_the_folder_as_it_was(void **state)
         {A_FORGED_CERTIFICATE, RAPAHUB_EACCES, ""},
         {AN_EXPIRED_CERTIFICATE, RAPAHUB_EACCES, "expired"},
         {NO_CERTIFICATE, RAPAHUB_EINVAL, ""},
-        {A_SEAT_THAT_IS_NONE, RAPAHUB_EINVAL, ""},
+        {A_PLACE_THAT_IS_NONE, RAPAHUB_EPROTOCOL, "a place of the metastore that is none"},
+        {TWO_LINES, RAPAHUB_EPROTOCOL, "a place of the metastore that is none"},
         {A_REFUSAL, RAPAHUB_EACCES, "no, by no means"},
         {ANOTHER_FRAME, RAPAHUB_EPROTOCOL, "is no ACK"},
         {NOTHING, RAPAHUB_ETIMEDOUT, "no answer in time"},
@@ -286,11 +301,61 @@ static void a_wrong_answer_leaves_the_folder_as_it_was(void **state)
     close_fake(&fake);
 }
 
+static void expect_metastore(const struct fake *fake, const char *url)
+{
+    struct cluster_data_folder folder;
+
+    assert_int_equal(cluster_data_folder_open(
+                         &folder, &(struct cluster_data_folder_options){.path = fake->folder.path,
+                                                                        .lock_fd = -1}),
+                     0);
+    assert_string_equal(folder.place.url, url);
+    assert_true(folder.place.apart);
+    assert_false(folder.place.joined);
+    cluster_data_folder_close(&folder);
+    folder_stage_clear(fake->folder.path);
+}
+
+/* r[verify cluster.join.place] */
+static void the_folder_has_the_metastore_of_the_answer(void **state)
+{
+    struct cluster_node_joined joined;
+    struct fake fake;
+
+    (void)state;
+    open_fake(&fake);
+    assert_int_equal(join(&fake, IN_ETCD, &joined), 0);
+    assert_string_equal(joined.place, "etcd://192.0.2.7:2379/k");
+    expect_metastore(&fake, "etcd://192.0.2.7:2379/k");
+    assert_int_equal(join_by(&fake, IN_ETCD, "etcds://a:1,b:2/k", &joined), 0);
+    expect_metastore(&fake, "etcds://a:1,b:2/k");
+    close_fake(&fake);
+}
+
+/* r[verify cluster.join.place] */
+static void another_metastore_than_that_of_the_answer_is_refused(void **state)
+{
+    struct cluster_node_joined joined;
+    struct fake fake;
+
+    (void)state;
+    open_fake(&fake);
+    assert_int_equal(join_by(&fake, IN_ETCD, "etcd://192.0.2.7:2379/other", &joined),
+                     RAPAHUB_ECONFIG);
+    assert_non_null(strstr(rapahub_last_error()->text, "and not etcd://192.0.2.7:2379/other"));
+    assert_int_equal(join_by(&fake, RIGHT, "etcd://192.0.2.7:2379/k", &joined), RAPAHUB_ECONFIG);
+    assert_non_null(strstr(rapahub_last_error()->text, "is on the node that was asked"));
+    assert_false(folder_stage_has(&fake.folder, "node.id"));
+    close_fake(&fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_right_answer_is_taken),
         cmocka_unit_test(a_wrong_answer_leaves_the_folder_as_it_was),
+        cmocka_unit_test(the_folder_has_the_metastore_of_the_answer),
+        cmocka_unit_test(another_metastore_than_that_of_the_answer_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

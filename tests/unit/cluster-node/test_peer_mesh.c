@@ -36,7 +36,7 @@ static void begin(struct peers_stage *stage, uint32_t number, uint32_t boot, uin
 
     peers_begin(stage, 1, number, boot);
     cluster_peer_links_set_session(node->links, SESSION(number));
-    cluster_peer_mesh_begin(node->links, SEAT);
+    cluster_peer_mesh_begin(node->links, SEAT, true);
     assert_int_equal(tell(node, number, SESSION(number), addresses, 1), 0);
     assert_int_equal(tell(node, other, SESSION(other), addresses, 1), 0);
 }
@@ -48,7 +48,7 @@ static void the_higher_number_dials(void **state)
     struct peers_node *one = &stage->nodes[0], *two = &stage->nodes[1];
     const char *const nowhere[] = {"127.0.0.1:1"};
 
-    cluster_peer_mesh_begin(one->links, SEAT);
+    cluster_peer_mesh_begin(one->links, SEAT, true);
     assert_int_equal(tell(one, 1, SESSION(1), nowhere, 1), 0);
     assert_int_equal(tell(one, 2, SESSION(2), nowhere, 1), 0);
     assert_true(cluster_peer_links_step(one->links, hub_clock_now()) == HUB_NEVER);
@@ -64,7 +64,7 @@ static void a_node_without_an_address_dials(void **state)
     struct peers_node *one = &stage->nodes[0];
     const char *const nowhere[] = {"127.0.0.1:1"};
 
-    cluster_peer_mesh_begin(one->links, SEAT);
+    cluster_peer_mesh_begin(one->links, SEAT, true);
     assert_int_equal(tell(one, 1, SESSION(1), NULL, 0), 0);
     assert_int_equal(tell(one, 2, SESSION(2), nowhere, 1), 0);
     assert_int_equal(tell(one, 3, SESSION(3), NULL, 0), 0); /* neither: it says so */

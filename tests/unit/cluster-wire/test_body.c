@@ -79,7 +79,7 @@ static const struct cluster_body
                           .cluster = TEXT("0123456789abcdef"),
                           .certificate = TEXT("a certificate"),
                           .anchors = TEXT("authorities"),
-                          .seat = TEXT("192.0.2.7:9413")}},
+                          .place = TEXT("etcd://192.0.2.7:2379/k")}},
     renew = {.renew = {TEXT("a request")}},
     renewed = {.renewed = {.certificate = TEXT("a certificate")}},
     unrenewed = {.renewed = {.status = RAPAHUB_EACCES, .text = TEXT("it has left")}},
@@ -275,7 +275,7 @@ static void who_has_joined_gets_all_that_a_node_needs(void **state)
     static const char long_text[CLUSTER_BODY_ANCHORS_MAX + 1];
 
     (void)state;
-    TAKES(JOIN_OK, joined, join_ok.seat.size = 0);
+    TAKES(JOIN_OK, joined, join_ok.place.size = 0);
     REFUSES(JOIN_OK, joined, join_ok.node = 0);
     REFUSES(JOIN_OK, joined, join_ok.revision = 0);
     REFUSES(JOIN_OK, joined, join_ok.cluster.size = 15);
@@ -288,7 +288,7 @@ static void who_has_joined_gets_all_that_a_node_needs(void **state)
     REFUSES(JOIN_OK, joined,
             join_ok.anchors = (struct rapahub_string){long_text, CLUSTER_BODY_ANCHORS_MAX + 1});
     REFUSES(JOIN_OK, joined,
-            join_ok.seat = (struct rapahub_string){long_text, CLUSTER_BODY_ADDRESS_MAX + 1});
+            join_ok.place = (struct rapahub_string){long_text, CLUSTER_BODY_PLACE_MAX + 1});
 }
 
 /* r[verify cluster.renewal.body] */
