@@ -408,7 +408,7 @@ int rapahub_node_stop(struct rapahub_node *node, rapahub_on_done *on_done, void 
 
 bool rapahub_node_leaves(const struct rapahub_node *node)
 {
-    return (node->runner.own & CLUSTER_RUNNER_LEAVES) != 0;
+    return node->runner.state == CLUSTER_NODE_DRAINING || node->runner.state == CLUSTER_NODE_LEFT;
 }
 
 /* ---- it closes ---- */

@@ -105,15 +105,15 @@ static int step(struct cluster_runner *runner, struct cluster_event *event)
 }
 
 /* r[impl cluster.session.back] r[impl cluster.leave.ends] */
-static void look_at_own_node(struct cluster_runner *runner, const struct cluster_event *event)
+static void look_at_node(struct cluster_runner *runner, const struct cluster_event *event)
 {
+    cluster_detector_node(runner->detector, event->node, event->session, event->node_record);
     if (event->node != runner->boot->folder.node)
         return;
     if (runner->started && event->session != runner->boot->session)
-        runner->own |= CLUSTER_RUNNER_FENCED;
-    if (event->node_record && (event->node_record->state == CLUSTER_NODE_DRAINING ||
-                               event->node_record->state == CLUSTER_NODE_LEFT))
-        runner->own |= CLUSTER_RUNNER_LEAVES;
+        runner->fenced = true;
+    if (event->node_record)
+        runner->state = event->node_record->state;
 }
 
 static int tell(struct cluster_runner *runner, const struct cluster_event *from)
@@ -129,9 +129,7 @@ static int tell(struct cluster_runner *runner, const struct cluster_event *from)
     if (event.kind == CLUSTER_EVENT_NODE && event.status == 0)
         cluster_node_peering_know(runner, &event);
     if (event.kind == CLUSTER_EVENT_NODE)
-        look_at_own_node(runner, &event);
-    if (event.kind == CLUSTER_EVENT_NODE)
-        cluster_detector_node(runner->detector, event.node, event.session, event.node_record);
+        look_at_node(runner, &event);
     if (event.kind != CLUSTER_EVENT_NODE ||
         runner->leader.node == 0) /* only one that leads places */
         (void)step(runner, &event);
@@ -356,7 +354,7 @@ static int take_turn(struct cluster_runner *runner, uint32_t readable)
         return status;
     follow_identity(runner);
     cluster_node_peering_hold(runner);
-    if ((runner->own & CLUSTER_RUNNER_FENCED) != 0 || cluster_peer_links_is_fenced(runner->peers))
+    if (runner->fenced || cluster_peer_links_is_fenced(runner->peers))
         return rapahub_fail(
             RAPAHUB_EFENCED, "cluster.session.back",
             "the session of this node is over: the cluster holds the node for dead, "

@@ -27,10 +27,6 @@
 #include "cluster/node/renewal/renewals.h"
 #include "cluster/node/services/services.h"
 
-/* What the metastore says of this node. */
-#define CLUSTER_RUNNER_FENCED 1u /* its session is another one than this, or none */
-#define CLUSTER_RUNNER_LEAVES 2u /* it is to leave the cluster */
-
 /* Changes that were told. */
 struct cluster_runner_known {
     uint64_t identity;       /* to the clients */
@@ -73,10 +69,11 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
     const struct cluster_container_rows_hooks *hooks; /* by which the core is told at once; NULL: it
                                                          has not begun */
     bool started;
-    uint8_t own; /* CLUSTER_RUNNER_FENCED, CLUSTER_RUNNER_LEAVES */
-    bool busy;   /* events are being told */
-    bool told;   /* some were, in turns of the host; the rest of a turn is due */
-    int failure; /* a record of the metastore is not sound */
+    bool fenced;   /* the metastore has another session of this node, or none */
+    uint8_t state; /* of this node, as its record says; 0: that is not known yet */
+    bool busy;     /* events are being told */
+    bool told;     /* some were, in turns of the host; the rest of a turn is due */
+    int failure;   /* a record of the metastore is not sound */
     struct cluster_effects *effects;
 };
 

@@ -13,8 +13,8 @@
 #include "cluster/core/map/catch_up.h"
 #include "cluster/core/map/local_containers.h"
 #include "cluster/core/map/pools.h"
-#include "cluster/core/ops/nodes.h"
-#include "cluster/core/ops/recoveries.h"
+#include "cluster/core/nodes/nodes.h"
+#include "cluster/core/nodes/recoveries.h"
 #include "cluster/core/session/session.h"
 
 /* The calls for a container are told of its lives. */

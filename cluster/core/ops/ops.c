@@ -7,6 +7,7 @@
 
 #include "cluster/base/ids.h"
 #include "cluster/core/ops/create.h"
+#include "cluster/core/ops/leave.h"
 #include "cluster/core/ops/map_writer.h"
 #include "cluster/core/ops/quarantine.h"
 #include "cluster/core/ops/recover.h"
@@ -129,12 +130,7 @@ int cluster_ops_take_death(struct cluster_ops *ops, uint32_t node, uint64_t sess
 
 void cluster_ops_hold_dead(struct cluster_ops *ops, uint32_t node, bool dead)
 {
-    struct cluster_nodes_node *row = cluster_nodes_find(ops->context.nodes, node);
-
-    if (!row || row->dead == dead)
-        return;
-    row->dead = dead;
-    ops->context.changed = true;
+    ops->context.changed |= cluster_nodes_hold_dead(ops->context.nodes, node, dead);
 }
 
 int cluster_ops_take_report(struct cluster_ops *ops, uint32_t node, uint64_t session,
@@ -213,7 +209,7 @@ static int find_operation(struct cluster_ops *ops, const struct cluster_orders_o
     if (order->kind == CLUSTER_ORDER_DEAD)
         return cluster_recover_order(&ops->context, order, out);
     if (order->kind == CLUSTER_ORDER_LEAVE)
-        return cluster_recover_leave(&ops->context, order, out);
+        return cluster_leave_order(&ops->context, order, out);
     status = find_place(ops, order, &place);
     *out = place != 0 ? cluster_operations_at(ops->operations, place)->number : 0;
     return status;
@@ -273,30 +269,19 @@ static void give_up(struct cluster_ops *ops, uint32_t place, int32_t status, con
     forget(ops, place);
 }
 
-static void give_up_leave(struct cluster_ops *ops, uint32_t number, int32_t status,
-                          const char *text)
-{
-    struct cluster_nodes_node *node = cluster_nodes_find(ops->context.nodes, number);
-
-    if (node)
-        node->leaves = false;
-    cluster_orders_end_all(ops->orders, &ops->context, CLUSTER_RECOVERIES_LEAVE | number, status,
-                           text);
-}
-
 /* Gives up what is not in the metastore of the plan that has not happened; nothing was done. */
 static void give_up_new(struct cluster_ops *ops, int32_t status, const char *text)
 {
+    const struct cluster_orders_outcome outcome = {status, text};
     const struct cluster_plan *plan = &ops->writer.plan;
 
     for (uint32_t i = 0; i < plan->operations_count; i++)
         if (cluster_operations_at(ops->operations, plan->operations[i].place)->revision == 0)
             give_up(ops, plan->operations[i].place, status, text);
     if (plan->with_recovery != CLUSTER_PLAN_NO_RECOVERY)
-        cluster_recover_give_up(&ops->context, ops->orders, plan->recovery,
-                                &(struct cluster_recover_end_of){status, text});
+        cluster_recover_give_up(&ops->context, ops->orders, plan->recovery, &outcome);
     if (plan->node_state == CLUSTER_NODE_DRAINING)
-        give_up_leave(ops, plan->node, status, text);
+        cluster_leave_give_up(&ops->context, ops->orders, plan->node, &outcome);
 }
 
 static void give_up_all(struct cluster_ops *ops)
@@ -402,8 +387,10 @@ static void look_at_entries(struct cluster_ops *ops, struct cluster_plan *plan)
         else
             cluster_restart_entry(&ops->context, &parts, pool, address, plan);
     }
-    if (leads)
-        cluster_recover_end(&recover);
+    if (!leads)
+        return;
+    cluster_recover_end(&recover);
+    cluster_leave_look(&ops->context, ops->orders, plan);
 }
 
 static void step_operation(struct cluster_ops *ops, uint32_t place, struct cluster_plan *plan)

@@ -68,6 +68,12 @@ int cluster_orders_cancel(struct cluster_orders *orders, struct cluster_context 
 void cluster_orders_settle(struct cluster_orders *orders, struct cluster_context *context,
                            const struct cluster_operations *operations);
 
+/* How an order ends. */
+struct cluster_orders_outcome {
+    int32_t status;
+    const char *text;
+};
+
 /* Ends all orders of an operation, with a failure or with 0; of every one, if it is 0. */
 void cluster_orders_end_all(struct cluster_orders *orders, struct cluster_context *context,
                             uint64_t operation, int32_t status, const char *text);

@@ -11,8 +11,8 @@
 
 #include "cluster/base/pool.h"
 #include "cluster/core/map/address_map.h"
+#include "cluster/core/nodes/recoveries.h"
 #include "cluster/core/ops/operations.h"
-#include "cluster/core/ops/recoveries.h"
 #include "cluster/wire/delta.h"
 
 #define CLUSTER_PLAN_OPERATIONS_MAX 4

@@ -147,6 +147,13 @@ static bool is_kept_elsewhere(const struct cluster_context *context,
     return false;
 }
 
+bool cluster_recover_would_lose(const struct cluster_context *context,
+                                const struct cluster_pools_pool *pool,
+                                const struct cluster_address *address)
+{
+    return has_left_something(&address->entry, pool) && !is_kept_elsewhere(context, address);
+}
+
 /* ---- where ---- */
 
 /* A node that keeps a copy begins without fetching it. */
@@ -249,8 +256,7 @@ void cluster_recover_entry(struct cluster_recover *recover, const struct cluster
         cluster_restart_older(context, address, recover->plan);
         return;
     }
-    if (has_left_something(entry, pool) && !recovery->is.discard &&
-        !is_kept_elsewhere(context, address)) {
+    if (!recovery->is.discard && cluster_recover_would_lose(context, pool, address)) {
         recovery->waiting++;
         return;
     }
@@ -301,44 +307,14 @@ static void look_at(struct cluster_recover *recover, struct cluster_recovery *re
         cluster_plan_recovery(recover->plan, recovery, CLUSTER_PLAN_PUT_RECOVERY);
 }
 
-/* ---- nodes that leave ---- */
-
-static bool has_entries(const struct cluster_context *context, uint32_t node)
-{
-    const struct cluster_address *address;
-    uint32_t place = 0;
-
-    while ((address = cluster_address_map_after(context->map, &place)))
-        if (cluster_entry_holder(&address->entry) == node)
-            return true;
-    return false;
-}
-
-/* r[impl cluster.leave.draining] r[impl cluster.leave.left] */
-static void look_at_node(struct cluster_recover *recover, const struct cluster_nodes_node *node)
-{
-    if (node->record_size == 0)
-        return;
-    if (node->leaves)
-        cluster_plan_node(recover->plan, node->node, CLUSTER_NODE_DRAINING);
-    else if (cluster_nodes_has_ended(recover->context->nodes, node->node) &&
-             !has_entries(recover->context, node->node) &&
-             !cluster_recoveries_find(recover->context->recoveries, node->node))
-        cluster_plan_node(recover->plan, node->node, CLUSTER_NODE_LEFT);
-}
-
 void cluster_recover_end(struct cluster_recover *recover)
 {
-    const struct cluster_nodes_node *node;
     struct cluster_recovery *recovery;
     uint32_t place = 0;
 
     while (recover->plan && cluster_plan_is_empty(recover->plan) &&
            (recovery = cluster_recoveries_after(recover->context->recoveries, &place)))
         look_at(recover, recovery);
-    for (place = 0; recover->plan && cluster_plan_is_empty(recover->plan) &&
-                    (node = cluster_nodes_after(recover->context->nodes, &place));)
-        look_at_node(recover, node);
 }
 
 /* ---- deaths ---- */
@@ -411,76 +387,6 @@ int cluster_recover_order(struct cluster_context *context, const struct cluster_
     return 0;
 }
 
-/* ---- leaving ---- */
-
-/* Nothing is to be lost, and nothing is to wait for a node that does not come back.
- * r[impl cluster.leave.kept] */
-static int check_entry(const struct cluster_context *context,
-                       const struct cluster_orders_order *order,
-                       const struct cluster_address *address)
-{
-    const struct cluster_pools_pool *pool = cluster_pools_find(context->pools, address->pool);
-
-    if (!pool || pool->state == CLUSTER_POOL_DESTROYING)
-        return 0;
-    if (address->entry.state == CLUSTER_ENTRY_QUARANTINED)
-        return rapahub_fail(RAPAHUB_ESTATE, "cluster.leave.kept",
-                            "container %u of pool %s is quarantined on node %u: release it first, "
-                            "or delete the pool",
-                            address->container, pool->name, order->node);
-    if (!cluster_placement_has_other(context, pool, order->node))
-        return rapahub_fail(RAPAHUB_ESTATE, "cluster.leave.kept",
-                            "by its placement no other node may have pool %s: delete it first, or "
-                            "have another node join that it names",
-                            pool->name);
-    if (!order->discard && has_left_something(&address->entry, pool) &&
-        !is_kept_elsewhere(context, address))
-        return rapahub_fail(RAPAHUB_ENOCOPY, "cluster.leave.kept",
-                            "only the disk of node %u has what container %u of pool %s keeps: "
-                            "delete the pool first, or give that up with --discard",
-                            order->node, address->container, pool->name);
-    return 0;
-}
-
-static int check_entries(const struct cluster_context *context,
-                         const struct cluster_orders_order *order)
-{
-    const struct cluster_address *address;
-    uint32_t place = 0;
-    int status = 0;
-
-    while (status == 0 && (address = cluster_address_map_after(context->map, &place)))
-        if (cluster_entry_holder(&address->entry) == order->node)
-            status = check_entry(context, order, address);
-    return status;
-}
-
-/* r[impl cluster.leave.order] */
-int cluster_recover_leave(struct cluster_context *context, const struct cluster_orders_order *order,
-                          uint64_t *operation)
-{
-    struct cluster_nodes_node *node = cluster_nodes_find(context->nodes, order->node);
-    int status;
-
-    *operation = 0;
-    if (order->node == context->node)
-        return rapahub_fail(RAPAHUB_EINVAL, "cluster.leave.order",
-                            "node %u leads, and cannot leave while it does", order->node);
-    if (!node || node->record_size == 0)
-        return rapahub_fail(RAPAHUB_ENOENT, "cluster.leave.order",
-                            "the cluster has no node %u: `rapahub get nodes` lists them",
-                            order->node);
-    if (node->state == CLUSTER_NODE_LEFT)
-        return 0;
-    status = check_entries(context, order);
-    if (status < 0)
-        return status;
-    node->discard |= order->discard;
-    node->leaves = node->state != CLUSTER_NODE_DRAINING;
-    *operation = CLUSTER_RECOVERIES_LEAVE | order->node;
-    return 0;
-}
-
 void cluster_recover_settle(struct cluster_context *context, struct cluster_orders *orders)
 {
     const struct cluster_nodes_node *node;
@@ -492,14 +398,12 @@ void cluster_recover_settle(struct cluster_context *context, struct cluster_orde
 
         if (!recovery || cluster_recoveries_is_stored(recovery))
             cluster_orders_end_all(orders, context, CLUSTER_RECOVERIES_ORDER | node->node, 0, "");
-        if (node->state == CLUSTER_NODE_LEFT)
-            cluster_orders_end_all(orders, context, CLUSTER_RECOVERIES_LEAVE | node->node, 0, "");
     }
 }
 
 /* A proof of a warden stays; a person may say it again. */
 void cluster_recover_give_up(struct cluster_context *context, struct cluster_orders *orders,
-                             uint32_t place, const struct cluster_recover_end_of *end)
+                             uint32_t place, const struct cluster_orders_outcome *end)
 {
     const struct cluster_recovery *recovery = cluster_recoveries_at(context->recoveries, place);
 

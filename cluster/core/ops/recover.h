@@ -50,6 +50,11 @@ void cluster_recover_entry(struct cluster_recover *recover, const struct cluster
 /* Ends a look: plans what becomes of a recovery, where nothing else is planned. */
 void cluster_recover_end(struct cluster_recover *recover);
 
+/* Says whether only the disk of its node has what a container keeps. */
+bool cluster_recover_would_lose(const struct cluster_context *context,
+                                const struct cluster_pools_pool *pool,
+                                const struct cluster_address *address);
+
 /* Says that a session of a node is over: its warden has proven that. RAPAHUB_ESTALE: the node has
  * another session; it is dead no more, or never was. -ENOENT: there is no such node. */
 int cluster_recover_death(struct cluster_context *context, uint32_t node, uint64_t session,
@@ -60,22 +65,12 @@ int cluster_recover_death(struct cluster_context *context, uint32_t node, uint64
 int cluster_recover_order(struct cluster_context *context, const struct cluster_orders_order *order,
                           uint64_t *operation);
 
-/* An order LEAVE; the same. RAPAHUB_ESTATE, RAPAHUB_ENOCOPY: it has something that would be lost,
- * or that no other node may have. */
-int cluster_recover_leave(struct cluster_context *context, const struct cluster_orders_order *order,
-                          uint64_t *operation);
-
-/* Ends the orders that wait for a recovery which is durable, or over, and for a node that has left.
- */
+/* Ends orders that wait for a recovery which is durable, or is over. */
 void cluster_recover_settle(struct cluster_context *context, struct cluster_orders *orders);
 
 /* The plan of the recovery at a place has not happened, with this: orders that wait for it end, and
  * it is forgotten where a person said it, who may say it again. */
-struct cluster_recover_end_of {
-    int32_t status;
-    const char *text;
-};
 void cluster_recover_give_up(struct cluster_context *context, struct cluster_orders *orders,
-                             uint32_t place, const struct cluster_recover_end_of *end);
+                             uint32_t place, const struct cluster_orders_outcome *end);
 
 #endif

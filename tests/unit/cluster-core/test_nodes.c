@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rapahub/error.h>
 
-#include "cluster/core/ops/nodes.h"
+#include "cluster/core/nodes/nodes.h"
 #include "tests/support/testing.h"
 
 static const struct cluster_record_node east = {

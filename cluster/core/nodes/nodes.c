@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/core/ops/nodes.h"
+#include "cluster/core/nodes/nodes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +171,16 @@ bool cluster_nodes_has_ended(const struct cluster_nodes *nodes, uint32_t node)
     const struct cluster_nodes_node *row = cluster_nodes_find(nodes, node);
 
     return row && row->state == CLUSTER_NODE_DRAINING && row->revision != 0 && row->session == 0;
+}
+
+bool cluster_nodes_hold_dead(struct cluster_nodes *nodes, uint32_t node, bool dead)
+{
+    struct cluster_nodes_node *row = cluster_nodes_find(nodes, node);
+    bool changes = row && row->dead != dead;
+
+    if (changes)
+        row->dead = dead;
+    return changes;
 }
 
 uint64_t cluster_nodes_session(const struct cluster_nodes *nodes, uint32_t node)

@@ -2,8 +2,8 @@
 /* nodes: the nodes of the cluster, as the metastore has them: which may get containers, and in
  * which session each is. This node is one of them from the beginning.
  */
-#ifndef CLUSTER_CORE_OPS_NODES_H
-#define CLUSTER_CORE_OPS_NODES_H
+#ifndef CLUSTER_CORE_NODES_NODES_H
+#define CLUSTER_CORE_NODES_NODES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,6 +69,10 @@ bool cluster_nodes_has_ended(const struct cluster_nodes *nodes, uint32_t node);
 struct cluster_nodes_node *cluster_nodes_at(const struct cluster_nodes *nodes, uint32_t place);
 struct cluster_nodes_node *cluster_nodes_find(const struct cluster_nodes *nodes, uint32_t node);
 struct cluster_nodes_node *cluster_nodes_after(const struct cluster_nodes *nodes, uint32_t *place);
+
+/* The detection of this node holds a node for dead, or does no more. Returns whether that is new.
+ */
+bool cluster_nodes_hold_dead(struct cluster_nodes *nodes, uint32_t node, bool dead);
 
 /* Returns the session of a node; 0: it has none, or is not known. */
 uint64_t cluster_nodes_session(const struct cluster_nodes *nodes, uint32_t node);

@@ -3,8 +3,8 @@
  * theirs recovers. A row is of one node, and follows a record of the metastore, so that the next
  * life of the node that leads goes on with it.
  */
-#ifndef CLUSTER_CORE_OPS_RECOVERIES_H
-#define CLUSTER_CORE_OPS_RECOVERIES_H
+#ifndef CLUSTER_CORE_NODES_RECOVERIES_H
+#define CLUSTER_CORE_NODES_RECOVERIES_H
 
 #include <stdbool.h>
 #include <stdint.h>

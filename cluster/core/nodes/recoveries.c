@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/core/ops/recoveries.h"
+#include "cluster/core/nodes/recoveries.h"
 
 #include <stdlib.h>
 
