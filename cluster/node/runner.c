@@ -130,8 +130,7 @@ static int tell(struct cluster_runner *runner, const struct cluster_event *from)
         cluster_node_peering_know(runner, &event);
     if (event.kind == CLUSTER_EVENT_NODE)
         look_at_node(runner, &event);
-    if (event.kind != CLUSTER_EVENT_NODE ||
-        runner->leader.node == 0) /* only one that leads places */
+    if (event.kind != CLUSTER_EVENT_NODE || runner->leader.node == 0) /* one that leads */
         (void)step(runner, &event);
     if (event.kind == CLUSTER_EVENT_HOLDERS)
         cluster_copy_links_changed(runner->copies, event.pool, event.container, !event.holders);
@@ -357,9 +356,8 @@ static int take_turn(struct cluster_runner *runner, uint32_t readable)
     if (runner->fenced || cluster_peer_links_is_fenced(runner->peers))
         return rapahub_fail(
             RAPAHUB_EFENCED, "cluster.session.back",
-            "the session of this node is over: the cluster holds the node for dead, "
-            "and its containers may be elsewhere; it ends all that it has, and "
-            "begins anew");
+            "the session of this node is over: the cluster holds the node for dead, and its "
+            "containers may be elsewhere; it ends all that it has, and begins anew");
     if (cluster_event_queue_has_lost(runner->events))
         return rapahub_fail(RAPAHUB_ENOMEM, "cluster.node.lost",
                             "there was no memory for what the node has to note: it ends, and "
