@@ -169,7 +169,7 @@ static void on_left_removed(void *user, int status, const void *result)
 }
 
 /* The host has one already, which the node has given up: its guest was late with the end of it. It
- * has the id of a pool of the cluster, so nobody else's it is. r[impl cluster.node.left] */
+ * has the id of a pool of the cluster, so it is the node's. r[impl cluster.node.left] */
 static void remove_left(struct cluster_container_row *row)
 {
     struct rapahub_step step = step_of(row, on_left_removed);

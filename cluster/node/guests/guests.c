@@ -243,8 +243,8 @@ static void on_noted(void *user, struct cluster_disk_result *result)
     }
 }
 
-/* A process that is gone by now has ended, which is told. What cannot be read of one that lives may
- * be in a moment: nothing else would be told of it. */
+/* A process that is gone by now has ended, which is told. A living one may not be readable for a
+ * moment. No event would follow, so it is looked at again. */
 static void note(struct cluster_guest *guest, const struct rapahub_child_status *status)
 {
     struct cluster_guest_record record = {.pid = status->pid};

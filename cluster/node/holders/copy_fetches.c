@@ -163,8 +163,8 @@ static void begin_sealing(struct fetch *fetch, const char *why)
     ask_all(fetch);
 }
 
-/* Without anything newer to be had the own copy is the newest: what was cut off its file had not
- * become durable, as far as anybody says. r[impl cluster.copy.cut] */
+/* Without anything newer to be had the own copy is the newest: the part that was cut off its file
+ * had not become durable, for all that is known. r[impl cluster.copy.cut] */
 static void fall_back(struct fetch *fetch, int status, const char *text)
 {
     bool own = cluster_copy_own_is_there(&fetch->own);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* copy_own: the own copy of a container whose file was cut. It is the newest only as far as nobody
- * has a newer one: what was cut off may have been durable, and damaged since. For copy_fetches
- * alone.
+/* copy_own: the own copy of a container whose file was cut. It is the newest only if no other
+ * holder has a newer one: the part that was cut off may have been durable, and damaged since. For
+ * copy_fetches alone.
  */
 #ifndef CLUSTER_NODE_HOLDERS_COPY_OWN_H
 #define CLUSTER_NODE_HOLDERS_COPY_OWN_H

@@ -10,11 +10,11 @@
 #include "hub/base/clock.h"
 
 #define CLI_REGION_TAILING_AT_THE_END \
-    (20 * HUB_MILLISECOND) /* what stays empty so long is at its end */
+    (20 * HUB_MILLISECOND) /* a region that stays empty so long is at its end */
 
 struct cli_region_tailing {
     bool follow;   /* beyond the end */
-    bool after;    /* what is taken is acknowledged after it is written, else before */
+    bool after;    /* a message is acknowledged after it is written, else before */
     bool position; /* it is written, too */
     char end;      /* the byte after each message */
     uint64_t left; /* messages until the end; UINT64_MAX: no end */
