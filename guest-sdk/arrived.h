@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* arrived: the word by which any thread says that something waits for the guest's thread. Whoever
- * publishes a request, a role's message or a wish to leave sets the word to 1 behind that, and wakes
- * the thread, which sleeps while the word is 0.
+ * publishes a request, a role's message or a wish to leave sets the word to 1 behind that, and
+ * wakes the thread, which sleeps while the word is 0.
  */
 #ifndef GUEST_SDK_ARRIVED_H
 #define GUEST_SDK_ARRIVED_H

@@ -244,8 +244,7 @@ static struct cluster_origin_call *make_call(const struct cluster_clients_call *
         made->members = malloc(size);
     if (made)
         made->members_count = call->members_count;
-    if (!made || (size > 0 && !made->members) ||
-        !hub_budget_take(user->budget, weight_of(made))) {
+    if (!made || (size > 0 && !made->members) || !hub_budget_take(user->budget, weight_of(made))) {
         if (made)
             free(made->members);
         free(made);

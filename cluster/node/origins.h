@@ -16,13 +16,13 @@
 #include "hub/base/list.h"
 #include "hub/base/states.h"
 
-#define CLUSTER_ORIGINS_CALLS     65536                 /* in all origins */
-#define CLUSTER_ORIGINS_CALLS_OF  4096                  /* in one */
-#define CLUSTER_ORIGINS_CALLS_USER   16384 /* of one user who is no admin */
-#define CLUSTER_ORIGINS_CALLS_SHARED 49152 /* of all who are no admins */
-#define CLUSTER_ORIGINS_KEPT      (UINT64_C(8) << 20)   /* bytes; with more no new call is taken */
-#define CLUSTER_ORIGINS_KEPT_MOST (UINT64_C(128) << 20) /* with more an end is not kept */
-#define CLUSTER_ORIGINS_REQUESTS  16384                 /* calls by shared memory that are open */
+#define CLUSTER_ORIGINS_CALLS        65536               /* in all origins */
+#define CLUSTER_ORIGINS_CALLS_OF     4096                /* in one */
+#define CLUSTER_ORIGINS_CALLS_USER   16384               /* of one user who is no admin */
+#define CLUSTER_ORIGINS_CALLS_SHARED 49152               /* of all who are no admins */
+#define CLUSTER_ORIGINS_KEPT         (UINT64_C(8) << 20) /* bytes; with more no new call is taken */
+#define CLUSTER_ORIGINS_KEPT_MOST    (UINT64_C(128) << 20) /* with more an end is not kept */
+#define CLUSTER_ORIGINS_REQUESTS     16384 /* calls by shared memory that are open */
 
 enum cluster_origin_call_state {
     CLUSTER_ORIGIN_TOLD,    /* the client is told where it goes */

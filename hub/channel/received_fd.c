@@ -16,10 +16,10 @@
 #include "hub/base/thread.h"
 #include "hub/channel/stream.h"
 
-#define PIECE      (64U << 10)
-#define THREADS    1024 /* of such streams, those that were left behind too */
-#define PATIENCE   (30 * HUB_SECOND)
-#define WHY_SIZE   1024
+#define PIECE    (64U << 10)
+#define THREADS  1024 /* of such streams, those that were left behind too */
+#define PATIENCE (30 * HUB_SECOND)
+#define WHY_SIZE 1024
 
 /* Whose turn it is with the buffer. */
 enum turn { TURN_NONE, TURN_THREAD, TURN_USER };
@@ -145,9 +145,7 @@ static void begin(struct relay *relay, size_t size)
 static int take_code(struct relay *relay)
 {
     hub_publish(&relay->turn, TURN_NONE);
-    return relay->result < 0
-               ? rapahub_fail((int)relay->result, relay->rule, "%s", relay->why)
-               : 0;
+    return relay->result < 0 ? rapahub_fail((int)relay->result, relay->rule, "%s", relay->why) : 0;
 }
 
 /* What was done when the stream was stopped is of no use when it goes on. */
@@ -322,8 +320,8 @@ int rapahub_source_of_received_fd(int *fd, struct rapahub_source **out)
         free(source);
         return r;
     }
-    source->face = (struct rapahub_source){
-        .read = read_received, .stop = stop_source, .destroy = free_source};
+    source->face =
+        (struct rapahub_source){.read = read_received, .stop = stop_source, .destroy = free_source};
     *fd = -1;
     *out = &source->face;
     return 0;

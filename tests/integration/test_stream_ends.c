@@ -242,13 +242,12 @@ static void kill_it(void *user, const struct rapahub_guest_status *status)
 /* The guest has died, and is not started again for long. */
 static void open_flow_that_is_away(struct hosting *on)
 {
-    const struct rapahub_supervision how = {
-        .when_down = RAPAHUB_WHEN_DOWN_WAIT,
-        .backoff_first = true,
-        .backoff_initial_ns = UINT64_C(3600000000000),
-        .backoff_max_ns = UINT64_C(3600000000000),
-        .period_ns = RAPAHUB_FOREVER,
-        .jitter = RAPAHUB_JITTER_NONE};
+    const struct rapahub_supervision how = {.when_down = RAPAHUB_WHEN_DOWN_WAIT,
+                                            .backoff_first = true,
+                                            .backoff_initial_ns = UINT64_C(3600000000000),
+                                            .backoff_max_ns = UINT64_C(3600000000000),
+                                            .period_ns = RAPAHUB_FOREVER,
+                                            .jitter = RAPAHUB_JITTER_NONE};
 
     open_host(on, small);
     assert_done(start(on, FLOW, here, &how));

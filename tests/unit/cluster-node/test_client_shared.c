@@ -349,7 +349,8 @@ static void a_call_by_the_socket_that_is_overtaken_is_not_begun_and_breaks_no_ru
 /* r[verify cluster.shared.overtaken] */
 static void a_request_that_is_overtaken_is_not_begun_and_breaks_no_rule(void **state)
 {
-    const struct cluster_body body = {.call = {.left_us = 1000000, .method_id = 9, .done_below = 2}};
+    const struct cluster_body body = {
+        .call = {.left_us = 1000000, .method_id = 9, .done_below = 2}};
     struct node *node = *state;
     struct program program;
 

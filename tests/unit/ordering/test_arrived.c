@@ -53,9 +53,8 @@ static void nobody_sleeps_on(void *user)
 /* r[verify hub.wait.arrived] */
 static void no_request_is_slept_over(void **state)
 {
-    struct weak_plan plan = {.begin = begin,
-                             .threads = {hand_over, look_and_sleep},
-                             .end = nobody_sleeps_on};
+    struct weak_plan plan = {
+        .begin = begin, .threads = {hand_over, look_and_sleep}, .end = nobody_sleeps_on};
     struct rig rig;
 
     (void)state;
