@@ -14,9 +14,9 @@ static void free_one(struct cluster_thread_result *result)
     free(result);
 }
 
-static void on_thread_end(void *value)
+static void on_thread_end(struct hub_thread_end *end)
 {
-    struct cluster_thread_result *result = value;
+    struct cluster_thread_result *result = HUB_LIST_ITEM(end, struct cluster_thread_result, end);
     struct cluster_thread_results *owner = result->owner;
 
     hub_mutex_lock(&owner->lock);
@@ -26,7 +26,7 @@ static void on_thread_end(void *value)
 
 int cluster_thread_results_init(struct cluster_thread_results *results)
 {
-    int r = pthread_key_create(&results->key, on_thread_end);
+    int r = pthread_key_create(&results->key, NULL);
 
     if (r != 0)
         return rapahub_fail(-r, "", "no key for the memory of threads");
@@ -38,6 +38,10 @@ int cluster_thread_results_init(struct cluster_thread_results *results)
 void cluster_thread_results_fini(struct cluster_thread_results *results)
 {
     pthread_key_delete(results->key);
+    hub_thread_ends_lock(); /* a thread may be ending */
+    HUB_LIST_EACH (&results->all, link)
+        hub_thread_ends_remove(&HUB_LIST_ITEM(link, struct cluster_thread_result, link)->end);
+    hub_thread_ends_unlock();
     HUB_LIST_EACH (&results->all, link)
         free_one(HUB_LIST_ITEM(link, struct cluster_thread_result, link));
     hub_mutex_fini(&results->lock);
@@ -47,7 +51,9 @@ static struct cluster_thread_result *make(struct cluster_thread_results *results
 {
     struct cluster_thread_result *result = calloc(1, sizeof *result);
 
-    if (!result || pthread_setspecific(results->key, result) != 0) {
+    if (!result || pthread_setspecific(results->key, result) != 0 ||
+        hub_thread_ends_add(&result->end, on_thread_end) < 0) {
+        (void)pthread_setspecific(results->key, NULL);
         free(result);
         rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a thread's calls");
         return NULL;

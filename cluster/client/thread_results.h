@@ -10,6 +10,7 @@
 #include "hub/base/list.h"
 #include "hub/base/mutex.h"
 #include "hub/call/calls.h"
+#include "hub/call/thread_ends.h"
 #include "hub/wire/align.h"
 
 struct cluster_thread_results {
@@ -21,6 +22,7 @@ struct cluster_thread_results {
 struct cluster_thread_result {
     struct cluster_thread_results *owner;
     struct hub_list link;
+    struct hub_thread_end end;
     void *memory; /* the result's bytes and strings, or they are in: */
     struct hub_answer answer;
     struct hub_align moved;

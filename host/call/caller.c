@@ -36,9 +36,9 @@ static __attribute__((noinline)) void free_one(struct host_caller *caller)
     free(caller);
 }
 
-static void on_thread_end(void *value)
+static void on_thread_end(struct hub_thread_end *end)
 {
-    struct host_caller *caller = value;
+    struct host_caller *caller = HUB_LIST_ITEM(end, struct host_caller, end);
     struct host_callers *owner = caller->owner;
 
     host_caller_last_of_thread = (struct host_caller_last){HOST_CALLER_NEVER, NULL};
@@ -50,7 +50,7 @@ static void on_thread_end(void *value)
 int host_caller_open(struct host_callers *callers)
 {
     static struct hub_a64 numbers;
-    int r = pthread_key_create(&callers->key, on_thread_end);
+    int r = pthread_key_create(&callers->key, NULL);
 
     if (r != 0)
         return rapahub_fail(-r, "", "no key for the memory of threads");
@@ -65,6 +65,10 @@ void host_caller_close(struct host_callers *callers)
     if (callers->number == 0)
         return;
     pthread_key_delete(callers->key);
+    hub_thread_ends_lock(); /* a thread may be ending */
+    HUB_LIST_EACH (&callers->all, link)
+        hub_thread_ends_remove(&HUB_LIST_ITEM(link, struct host_caller, link)->end);
+    hub_thread_ends_unlock();
     HUB_LIST_EACH (&callers->all, link)
         free_one(HUB_LIST_ITEM(link, struct host_caller, link));
     hub_mutex_fini(&callers->lock);
@@ -89,7 +93,9 @@ __attribute__((noinline)) struct host_caller *host_caller_find(struct host_calle
     if (caller)
         return remember(callers, caller);
     caller = hub_line_zeroed(sizeof *caller);
-    if (!caller || pthread_setspecific(callers->key, caller) != 0) {
+    if (!caller || pthread_setspecific(callers->key, caller) != 0 ||
+        hub_thread_ends_add(&caller->end, on_thread_end) < 0) {
+        (void)pthread_setspecific(callers->key, NULL);
         free(caller);
         rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a thread's calls");
         return NULL;

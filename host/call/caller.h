@@ -19,6 +19,7 @@
 #include "hub/base/mutex.h"
 #include "hub/call/calls.h"
 #include "hub/call/direct_call.h"
+#include "hub/call/thread_ends.h"
 #include "hub/wire/raw.h"
 
 /* A buffer for encoded arguments. */
@@ -35,6 +36,7 @@ struct host_caller {
     struct hub_answer shown, spare;
     struct host_life *life; /* the life whose memory `shown` shows; held; NULL: our own memory */
     struct hub_list link;
+    struct hub_thread_end end;
     void *piece; /* a piece of a free list that the thread keeps for itself; NULL: none */
     struct host_free_list *free_list; /* receives `piece` when the thread ends */
 

@@ -30,6 +30,7 @@
 
 /* The name of a rank, and what its lock guards; the outermost lock first. */
 #define HUB_MUTEX_ORDER(X)                                                                    \
+    X(THREAD_ENDS, "ends of threads")                                                         \
     X(ROUTES, "routes of a host") /* a lock of readers and writers: host/registry/routes.h */ \
     X(TASKS, "tasks of a host")                                                               \
     X(ASYNCS, "asynchronous calls of a host")                                                 \

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "host/call/caller.h"
+#include "tests/support/slow_end.h"
 #include "tests/unit/host-call/floor.h"
 
 static void *use(void *user)
@@ -33,6 +34,21 @@ static void each_thread_has_its_own_until_it_ends(void **state)
     assert_ptr_equal(callers.all.next, &own->link);
     assert_ptr_equal(callers.all.previous, &own->link);
     host_caller_close(&callers);
+}
+
+/* AddressSanitizer and valgrind see what is used after that. */
+static void a_thread_may_end_while_its_host_is_closed(void **state)
+{
+    struct host_callers *callers = calloc(1, sizeof *callers);
+    pthread_t thread;
+
+    (void)state;
+    assert_non_null(callers);
+    assert_int_equal(host_caller_open(callers), 0);
+    thread = slow_end_begin(use, callers);
+    host_caller_close(callers);
+    free(callers);
+    slow_end_finish(thread);
 }
 
 static void the_larger_buffer_is_kept(void **state)
@@ -167,6 +183,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_thread_has_its_own_until_it_ends),
+        cmocka_unit_test(a_thread_may_end_while_its_host_is_closed),
         cmocka_unit_test(the_larger_buffer_is_kept),
         cmocka_unit_test(answers_of_nested_calls_are_apart),
         cmocka_unit_test(what_a_result_shows_is_known),
