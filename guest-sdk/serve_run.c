@@ -10,7 +10,7 @@
 
 #define IDLE_SLICE HUB_SECOND
 #define IDLE_LONG  (10 * HUB_SECOND)
-#define EACH       16 /* direct requests between two full checks for the end */
+#define EACH       16 /* direct requests between two full checks for the end, and for messages */
 
 static bool has_arrived(void *user)
 {
@@ -83,9 +83,15 @@ static bool is_orphan(const struct guest *guest)
            hub_observe(&guest->goodbye) == 0 && !hub_link_closed(guest->attach.connection.link);
 }
 
-static __attribute__((noinline)) bool is_over(const struct guest *guest)
+static bool has_messages(const struct guest *guest)
 {
-    return guest_serve_over(guest);
+    return hub_load_relaxed(&guest->roles.due) != 0;
+}
+
+/* The messages of roles have their turn, however many requests are there. */
+static __attribute__((noinline)) bool is_over(const struct guest *guest, uint32_t count)
+{
+    return guest_serve_over(guest) || (count % EACH == 0 && has_messages(guest));
 }
 
 /* Serves requests that come at once; false if there were none. All functions called here are
@@ -109,7 +115,7 @@ static __attribute__((flatten)) bool serve_directly(struct guest *guest)
         count++;
     } while ((end == GUEST_RAW_DIRECT && count % EACH != 0 &&
               (hub_observe(&guest->leave) | hub_observe(&guest->goodbye)) == 0) ||
-             !is_over(guest));
+             !is_over(guest, count));
     return true;
 }
 
@@ -119,7 +125,11 @@ int guest_serve_run(struct guest *guest)
 
     begin_slice(&slice);
     while (!guest_serve_over(guest)) {
-        if (serve_directly(guest) || guest_serve_queued(guest)) {
+        bool served = serve_directly(guest);
+
+        if (!served || has_messages(guest))
+            served |= guest_serve_queued(guest);
+        if (served) {
             slice.busy = slice.peeks = true;
             continue;
         }
