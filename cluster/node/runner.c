@@ -130,7 +130,7 @@ static int tell(struct cluster_runner *runner, const struct cluster_event *from)
         cluster_node_peering_know(runner, &event);
     if (event.kind == CLUSTER_EVENT_NODE)
         look_at_node(runner, &event);
-    if (event.kind != CLUSTER_EVENT_NODE || runner->leader.node == 0) /* one that leads */
+    if (event.kind != CLUSTER_EVENT_NODE || runner->leader.node == 0) /* a node that leads */
         (void)step(runner, &event);
     if (event.kind == CLUSTER_EVENT_HOLDERS)
         cluster_copy_links_changed(runner->copies, event.pool, event.container, !event.holders);

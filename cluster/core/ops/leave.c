@@ -75,7 +75,7 @@ int cluster_leave_order(struct cluster_context *context, const struct cluster_or
     return 0;
 }
 
-/* ---- what becomes of it ---- */
+/* ---- its steps ---- */
 
 static bool has_entries(const struct cluster_context *context, uint32_t node)
 {
