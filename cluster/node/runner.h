@@ -70,7 +70,7 @@ struct cluster_runner { /* its maker sets what is not NULL here, and releases it
                                                          has not begun */
     bool started;
     bool fenced;   /* the metastore has another session of this node, or none */
-    uint8_t state; /* as the record of this node says; 0: not known yet */
+    uint8_t state; /* its own record says it; 0: not known yet */
     bool busy;     /* events are being told */
     bool told;     /* some were, in turns of the host; the rest of a turn is due */
     int failure;   /* a record of the metastore is not sound */
