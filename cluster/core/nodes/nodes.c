@@ -166,6 +166,15 @@ void cluster_nodes_written(struct cluster_nodes *nodes, uint32_t node, uint8_t s
     row->revision = revision;
 }
 
+void cluster_nodes_forget_leaves(struct cluster_nodes *nodes)
+{
+    struct cluster_nodes_node *node;
+    uint32_t place = 0;
+
+    while ((node = cluster_nodes_after(nodes, &place)))
+        node->leaves = node->discard = false;
+}
+
 bool cluster_nodes_has_ended(const struct cluster_nodes *nodes, uint32_t node)
 {
     const struct cluster_nodes_node *row = cluster_nodes_find(nodes, node);

@@ -60,6 +60,9 @@ struct cluster_record cluster_nodes_record(const struct cluster_nodes_node *node
 void cluster_nodes_written(struct cluster_nodes *nodes, uint32_t node, uint8_t state,
                            uint64_t revision);
 
+/* Forgets which nodes are to leave, where no record says so. */
+void cluster_nodes_forget_leaves(struct cluster_nodes *nodes);
+
 /* Says whether a node is to leave the cluster, and has ended itself: nothing more comes of it. */
 bool cluster_nodes_has_ended(const struct cluster_nodes *nodes, uint32_t node);
 

@@ -339,6 +339,7 @@ static void stop_leading(struct cluster_ops *ops)
     while ((place = cluster_operations_after(ops->operations, 0)) != 0)
         forget(ops, place);
     cluster_recoveries_clear(ops->context.recoveries);
+    cluster_nodes_forget_leaves(ops->context.nodes);
 }
 
 /* All is read anew: a node that does not lead was not told of operations. r[impl

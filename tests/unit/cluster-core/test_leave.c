@@ -118,6 +118,21 @@ static void a_node_that_dies_before_it_has_left_leaves(void **state)
     ops_stage_close(&stage);
 }
 
+/* Another node leads before the order is in the metastore: it ends there. */
+static void an_order_of_a_node_that_leads_no_more_is_forgotten(void **state)
+{
+    (void)state;
+    open_pool(1, CLUSTER_DURABILITY_NONE, CLUSTER_DAEMON_RESTART);
+    assert_int_equal(order_leave(OTHER, false), 0);
+    cluster_ops_lead(stage.ops, OTHER, 90, true);
+    ops_stage_end_txn(&stage, CLUSTER_TXN_CONFLICT, false);
+    cluster_ops_lead(stage.ops, 1, 91, true);
+    put_entries(1, &lost);
+    ops_stage_pass(&stage, 5000);
+    assert_null(stage.txn);
+    ops_stage_close(&stage);
+}
+
 static void refuses(int status, const char *text, uint32_t node, bool discard)
 {
     assert_int_equal(order_leave(node, discard), status);
@@ -248,6 +263,7 @@ int main(void)
         cmocka_unit_test(a_node_that_is_dead_already_leaves_at_once),
         cmocka_unit_test(a_node_that_is_to_leave_gets_nothing),
         cmocka_unit_test(a_node_that_dies_before_it_has_left_leaves),
+        cmocka_unit_test(an_order_of_a_node_that_leads_no_more_is_forgotten),
         cmocka_unit_test(what_cannot_leave_is_told),
         cmocka_unit_test(nothing_is_lost),
         cmocka_unit_test(what_only_its_disk_has_is_given_up_where_that_is_said),
