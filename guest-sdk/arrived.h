@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arrived: the word by which any thread says that something waits for the guest's thread. Whoever
- * publishes a request, a role's message or a wish to leave sets the word to 1 behind that, and
- * wakes the thread, which sleeps while the word is 0.
+/* arrived: the word by which any thread says that something waits for the guest's thread. A thread
+ * that publishes a request, a role's message or a wish to leave then sets the word to 1, and wakes
+ * the guest's thread, which sleeps while the word is 0.
  */
 #ifndef GUEST_SDK_ARRIVED_H
 #define GUEST_SDK_ARRIVED_H
@@ -10,7 +10,7 @@
 
 /* The guest's thread looks at all that may wait after this, and then may sleep. Either it sees
  * there what was published, or the word is 1 again. A plain store would not do: a processor may
- * carry it out behind the look, and so wipe out what was said meanwhile. A 0 that is old is no
+ * carry it out after the look, and so wipe out what was said meanwhile. A 0 that is old is no
  * harm, for then nothing is written. r[impl hub.wait.arrived] */
 static inline void guest_arrived_clear(struct hub_a32 *arrived)
 {

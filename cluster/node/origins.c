@@ -365,7 +365,7 @@ void cluster_origins_forget(struct cluster_origins *origins, struct cluster_orig
     cluster_origins_unbind(origins, call);
     hub_id_map_remove(origins->by_own, call->own);
     hub_list_remove(&call->of_origin);
-    add_to_counts(origins, call, UINT32_MAX); /* one less */
+    add_to_counts(origins, call, UINT32_MAX);
     free_call(call, call->origin->user);
 }
 

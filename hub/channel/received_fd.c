@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* received_fd: streams over descriptors that another process chose. Whatever is done with such a
+/* received_fd: streams over descriptors that another process chose. An operation on such a
  * descriptor may last as long as that process wants: it may read the bytes that poll has told of,
- * serve the file itself, or hold a lock of the pipe. So a thread of its own does all of it. Whoever
- * uses the stream waits for that thread, and leaves it behind when the stream is stopped; it ends
+ * serve the file itself, or hold a lock of the pipe. So a thread of its own does all of it. The
+ * user of the stream waits for that thread, and leaves it alone once the stream is stopped; it ends
  * when the kernel lets it. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,22 +17,23 @@
 #include "hub/channel/stream.h"
 
 #define PIECE    (64U << 10)
-#define THREADS  1024 /* of such streams, those that were left behind too */
+#define THREADS  1024 /* those that were left alone count too */
 #define PATIENCE (30 * HUB_SECOND)
 #define WHY_SIZE 1024
 
-/* Whose turn it is with the buffer. */
+/* The turn: the thread or the user has the buffer. */
 enum turn { TURN_NONE, TURN_THREAD, TURN_USER };
 
 struct relay {
     struct rapahub_source *from; /* over the descriptor; one of the two */
     struct rapahub_sink *to;
     int fd;
-    struct hub_a32 events; /* what has happened is counted; a futex */
+    struct hub_a32 events; /* counts all changes; a futex */
     struct hub_a32 turn, stopped, closed, parts, holders;
-    size_t size;    /* asked for, or to be written */
-    ssize_t result; /* as read and write return it; the next three are the user's with its turn */
-    size_t taken;   /* bytes of it */
+    size_t size; /* asked for, or to be written */
+    ssize_t
+        result; /* the result of read or write; it and the next three are the user's in its turn */
+    size_t taken; /* bytes of it */
     const char *rule;
     char why[WHY_SIZE];
     uint8_t buffer[PIECE];
@@ -46,10 +47,16 @@ struct received_source {
 struct received_sink {
     struct rapahub_sink face;
     struct relay *relay;
-    uint32_t parts; /* of which was told */
+    uint32_t parts; /* told so far */
 };
 
-static struct hub_a32 threads;
+/* Threads are bounded for the whole process. */
+static struct hub_a32 *threads(void)
+{
+    static struct hub_a32 count;
+
+    return &count;
+}
 
 static void tell(struct relay *relay)
 {
@@ -106,11 +113,11 @@ static void *run(void *user)
     rapahub_sink_destroy(relay->to);
     close(relay->fd);
     drop(relay);
-    hub_add(&threads, UINT32_MAX);
+    hub_add(threads(), UINT32_MAX);
     return NULL;
 }
 
-/* ---- who uses the stream ---- */
+/* ---- the user ---- */
 
 /* Waits until the thread has nothing to do. */
 static int await(struct relay *relay, struct received_sink *sink, bool lasting)
@@ -148,7 +155,7 @@ static int take_code(struct relay *relay)
     return relay->result < 0 ? rapahub_fail((int)relay->result, relay->rule, "%s", relay->why) : 0;
 }
 
-/* What was done when the stream was stopped is of no use when it goes on. */
+/* The stream was stopped in the middle, and goes on: that result is of no use. */
 static bool was_stopped(const struct relay *relay)
 {
     return relay->result == RAPAHUB_ECANCELED && hub_observe(&relay->stopped) == 0;
@@ -165,7 +172,7 @@ static ssize_t take_bytes(struct relay *relay, void *to, size_t size)
     return (ssize_t)n;
 }
 
-/* Bytes that came while nobody waited for them are there for the next read. */
+/* The next read gets bytes that came after a stop. */
 static ssize_t read_received(struct rapahub_source *face, void *to, size_t size)
 {
     struct relay *relay = ((struct received_source *)(void *)face)->relay;
@@ -268,11 +275,11 @@ static int start(struct relay *relay)
     pthread_t thread;
     int r = -EAGAIN;
 
-    if (hub_add(&threads, 1) < THREADS)
+    if (hub_add(threads(), 1) < THREADS)
         r = hub_thread_start(&thread, run, relay);
     if (r == 0)
         return pthread_detach(thread);
-    hub_add(&threads, UINT32_MAX);
+    hub_add(threads(), UINT32_MAX);
     return rapahub_fail(RAPAHUB_EBUSY, "hub.descriptor.waits",
                         "no thread for a stream over a descriptor that was received: %s",
                         rapahub_error_text(r));
@@ -291,7 +298,7 @@ static int make(int fd, bool source, struct relay **out)
         return r;
     }
     if (source) {
-        relay->from->lasting = true; /* who uses the stream watches the time */
+        relay->from->lasting = true; /* the user watches the time */
     } else {
         relay->to->lasting = true;
         relay->to->on_part = note_part;

@@ -21,8 +21,8 @@
 #define STREAM_PATIENCE (30 * HUB_SECOND)
 
 /* How much a descriptor accepts or gives without waiting, after a poll that said it would: a file
- * everything; a socket reports it; another may be asked to report it, and else accepts little. What
- * it is, the first thread finds out that reads or writes: it may have to wait for that. */
+ * everything; a socket reports it; another may be asked to report it, and else accepts little. The
+ * first thread that reads or writes finds out the kind, as that may wait. */
 enum fd_kind { FD_UNSEEN, FD_FILE, FD_SOCKET, FD_ASKED, FD_OTHER };
 
 struct fd_source {
@@ -158,7 +158,7 @@ static bool cannot_be_asked(void)
     return errno == EOPNOTSUPP || errno == EINVAL || errno == ENOSYS || errno == EPERM;
 }
 
-/* What poll told of may have been read by another process meanwhile. */
+/* Another process may have read meanwhile the bytes that poll told of. */
 static ssize_t read_some(struct fd_source *source, void *to, size_t size)
 {
     const struct iovec all = {to, size};
