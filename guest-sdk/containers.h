@@ -31,6 +31,7 @@ struct guest_container {
     enum guest_container_gate gate;
     uint64_t open; /* running calls of the container */
     uint32_t held; /* running callbacks of the container */
+    bool let_go;   /* another version has its roles, see guest_roles_change */
     struct guest_state_transfer carry;
     struct hub_list link; /* in the order of their begin */
 };

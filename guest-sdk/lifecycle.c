@@ -114,16 +114,6 @@ static int begin(struct guest *guest, struct hub_reader *arguments, bool with_to
     return r;
 }
 
-static int change_roles(struct order *order)
-{
-    uint8_t what = 0;
-    int r = take_last(order, &rapahub_type_u8, &what);
-
-    if (r == 0 && what != HUB_ROLES_OPEN)
-        r = RAPAHUB_EARGUMENTS;
-    return r == 0 ? guest_roles_open(&order->guest->roles, order->container->handle) : r;
-}
-
 static int write_state(struct order *order)
 {
     struct rapahub_bytes piece;
@@ -140,6 +130,16 @@ static int check_idle(const struct guest_container *container)
         return 0;
     return rapahub_fail(RAPAHUB_EBUSY, "", "container %u of pool %u waits in a call of its own",
                         container->id.container, container->id.pool.major);
+}
+
+static int change_roles(struct order *order)
+{
+    uint8_t what = 0;
+    int r = take_last(order, &rapahub_type_u8, &what);
+
+    if (r == 0 && what == HUB_ROLES_LET_GO)
+        r = check_idle(order->container);
+    return r == 0 ? guest_roles_change(order->guest, order->container, what) : r;
 }
 
 static void end(struct order *order)

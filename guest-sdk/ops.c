@@ -69,6 +69,12 @@ static void release_nothing(void *self)
     (void)self;
 }
 
+static void ignore_roles(void *self, bool held)
+{
+    (void)self;
+    (void)held;
+}
+
 static void ignore_death(void *self, const struct rapahub_death *death)
 {
     (void)self;
@@ -118,6 +124,7 @@ void guest_ops_fill(struct rapahub_container_ops *ops, const struct rapahub_chim
     DEFAULT(save_changes, ops->save);
     DEFAULT(load_changes, ops->load);
     DEFAULT(route, stay_local);
+    DEFAULT(roles, ignore_roles);
 }
 
 int guest_ops_check(const struct rapahub_chimod *chimod)

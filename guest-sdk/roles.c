@@ -10,9 +10,27 @@
 #include "guest-sdk/delivery.h"
 #include "guest-sdk/guest_state.h"
 #include "hub/base/own.h"
+#include "hub/bus/consumer.h"
 #include "hub/bus/grant/grant.h"
+#include "hub/bus/handles/state_reader.h"
+#include "hub/bus/handles/state_writer.h"
+#include "hub/bus/producer.h"
 #include "hub/wire/payload.h"
 #include "hub/wire/postcard.h"
+
+/* The handle stays, and has no role. */
+static void let_go(struct guest_role *role)
+{
+    hub_producer_let_go(role->producer);
+    hub_consumer_let_go(role->consumer);
+    hub_state_writer_let_go(role->writer);
+    hub_state_reader_let_go(role->reader);
+    (void)rapahub_region_close(role->region);
+    role->region = NULL;
+    role->opened = false;
+    free(role->copy);
+    role->copy = NULL;
+}
 
 static void close_role(struct guest_role *role)
 {
@@ -60,6 +78,7 @@ static struct guest_role *find(const struct guest_roles *roles, uint64_t handle,
     return NULL;
 }
 
+/* A handle that has let its role go gets it again. */
 static int open_handle(struct guest_role *role, const struct hub_granted *granted)
 {
     const struct rapahub_producer_options push = {.on_full = (enum rapahub_on_full)granted->on_full,
@@ -68,13 +87,17 @@ static int open_handle(struct guest_role *role, const struct hub_granted *grante
 
     switch (role->kind) {
     case RAPAHUB_REGION_ROLE_PRODUCER:
-        return rapahub_producer_open(role->region, &push, &role->producer);
+        return role->producer ? hub_producer_resume(role->producer, role->region, &push)
+                              : rapahub_producer_open(role->region, &push, &role->producer);
     case RAPAHUB_REGION_ROLE_CONSUMER:
-        return rapahub_consumer_open(role->region, &pop, &role->consumer);
+        return role->consumer ? hub_consumer_resume(role->consumer, role->region, &pop)
+                              : rapahub_consumer_open(role->region, &pop, &role->consumer);
     case RAPAHUB_REGION_ROLE_WRITER:
-        return rapahub_writer_open(role->region, &role->writer);
+        return role->writer ? hub_state_writer_resume(role->writer, role->region)
+                            : rapahub_writer_open(role->region, &role->writer);
     default:
-        return rapahub_reader_open(role->region, &role->reader);
+        return role->reader ? hub_state_reader_resume(role->reader, role->region)
+                            : rapahub_reader_open(role->region, &role->reader);
     }
 }
 
@@ -109,15 +132,12 @@ static int build(struct guest *guest, struct guest_role *role, const struct hub_
     return r == 0 && granted->deliver ? guest_delivery_prepare(guest, role) : r;
 }
 
-static int build_named(struct guest *guest, uint64_t handle, const struct hub_granted *granted)
+static int build_new(struct guest *guest, uint64_t handle, const struct hub_granted *granted)
 {
     const char *name = granted->name.data ? granted->name.data : "";
-    struct guest_role *role = find(&guest->roles, handle, name, granted->name.size);
+    struct guest_role *role = calloc(1, sizeof *role);
     int r;
 
-    if (role)
-        close_role(role);
-    role = calloc(1, sizeof *role);
     if (role)
         role->name = strndup(name, granted->name.size);
     if (!role || !role->name) {
@@ -133,6 +153,36 @@ static int build_named(struct guest *guest, uint64_t handle, const struct hub_gr
     return r;
 }
 
+static int build_again(struct guest *guest, struct guest_role *role,
+                       const struct hub_granted *granted)
+{
+    int r;
+
+    if (role->region || (unsigned)role->kind != granted->role)
+        return rapahub_fail(RAPAHUB_ESTATE, "supervise.role.upgrade",
+                            "the role '%s' was not let go, or is of another kind", role->name);
+    r = build(guest, role, granted);
+    if (r < 0)
+        let_go(role);
+    return r;
+}
+
+static int build_named(struct guest *guest, uint64_t handle, const struct hub_granted *granted)
+{
+    const struct guest_container *container = guest_containers_find(&guest->containers, handle);
+    const char *name = granted->name.data ? granted->name.data : "";
+    struct guest_role *role = find(&guest->roles, handle, name, granted->name.size);
+
+    if (role && container)
+        return build_again(guest, role, granted);
+    if (container)
+        return rapahub_fail(RAPAHUB_ESTATE, "supervise.role.grant",
+                            "a role comes before its container begins");
+    if (role)
+        close_role(role);
+    return build_new(guest, handle, granted);
+}
+
 int guest_roles_build(struct guest *guest, struct hub_reader *arguments)
 {
     struct hub_granted granted;
@@ -142,26 +192,68 @@ int guest_roles_build(struct guest *guest, struct hub_reader *arguments)
     hub_payload_decode(arguments, &rapahub_type_hub_granted, &granted);
     if (hub_postcard_end(arguments) < 0)
         return RAPAHUB_EARGUMENTS;
-    if (handle == 0 || guest_containers_find(&guest->containers, handle))
+    if (handle == 0)
         return rapahub_fail(RAPAHUB_ESTATE, "supervise.role.grant",
-                            "a role comes before its container begins");
+                            "a role is that of a container");
     return build_named(guest, handle, &granted);
 }
 
+static void tell(struct guest *guest, struct guest_container *container, bool held)
+{
+    container->held++;
+    guest->module.ops.roles(container->self, held);
+    container->held--;
+}
+
+static int open_role(struct guest_role *role)
+{
+    hub_grant_open(role->region);
+    role->opened = true;
+    return role->copy ? guest_delivery_begin(role) : 0;
+}
+
 /* r[impl supervise.role.ready] */
-int guest_roles_open(struct guest_roles *roles, uint64_t handle)
+static int open_all(struct guest *guest, struct guest_container *container)
 {
     int r = 0;
 
-    HUB_LIST_EACH (&roles->list, link) {
+    HUB_LIST_EACH (&guest->roles.list, link) {
         struct guest_role *role = HUB_LIST_ITEM(link, struct guest_role, link);
 
-        if (role->handle != handle || r < 0)
-            continue;
-        hub_grant_open(role->region);
-        r = role->copy ? guest_delivery_begin(role) : 0;
+        if (r == 0 && role->handle == container->handle && role->region && !role->opened)
+            r = open_role(role);
+    }
+    if (r == 0 && container->let_go) {
+        container->let_go = false;
+        tell(guest, container, true);
     }
     return r;
+}
+
+static void let_all_go(struct guest *guest, struct guest_container *container)
+{
+    if (!container->let_go)
+        tell(guest, container, false);
+    container->let_go = true;
+    HUB_LIST_EACH (&guest->roles.list, link) {
+        struct guest_role *role = HUB_LIST_ITEM(link, struct guest_role, link);
+
+        if (role->handle == container->handle)
+            let_go(role);
+    }
+}
+
+int guest_roles_change(struct guest *guest, struct guest_container *container, uint8_t what)
+{
+    switch (what) {
+    case HUB_ROLES_LET_GO:
+        let_all_go(guest, container);
+        return 0;
+    case HUB_ROLES_OPEN:
+        return open_all(guest, container);
+    default:
+        return RAPAHUB_EARGUMENTS;
+    }
 }
 
 void guest_roles_drop(struct guest_roles *roles, uint64_t handle)

@@ -166,13 +166,15 @@ static void fail_to_link(struct host_life *life, int code)
 
 static void build_next(struct host_life *life);
 
-/* Its doorbell takes nothing now: the guest reads slowly, or is stopped. */
-static void build_later(struct host_life *life)
+/* Its doorbell takes nothing now: the guest reads slowly, or is stopped. Or an upgrade that failed
+ * has not ended the process yet that was given the role. */
+static void build_later(struct host_life *life, int why)
 {
     if (hub_clock_left(deadline_of(life)) == 0) {
-        fail_to_link(life, rapahub_fail(RAPAHUB_ETIMEDOUT, "supervise.role.grant",
-                                        "%s does not read its doorbell, which a role comes by",
-                                        life->name));
+        if (why == RAPAHUB_EAGAIN)
+            why = rapahub_fail(RAPAHUB_ETIMEDOUT, "supervise.role.grant",
+                               "%s does not read its doorbell, which a role comes by", life->name);
+        fail_to_link(life, why);
         return;
     }
     host_loop_set(life->loop, &life->startup.again, hub_clock_after(ROLE_AGAIN));
@@ -215,8 +217,8 @@ static void build_next(struct host_life *life)
     if (r == 0)
         r = host_request_post(life, HUB_LIFECYCLE_ROLE, role.arguments, on_built,
                               deadline_of(life));
-    if (role.r == RAPAHUB_EAGAIN)
-        build_later(life);
+    if (role.r == RAPAHUB_EAGAIN || (role.r == RAPAHUB_EROLETAKEN && life->guest->upgrade))
+        build_later(life, role.r);
     else if (r < 0)
         fail_to_link(life, r);
 }
@@ -255,9 +257,13 @@ void host_startup_open_roles(struct host_life *life)
 {
     int r = 0;
 
-    HUB_LIST_EACH (&life->guest->containers, link)
-        if (r == 0)
-            r = open_roles_of(life, HUB_LIST_ITEM(link, struct host_container, of_guest));
+    HUB_LIST_EACH (&life->guest->containers, link) {
+        const struct host_container *container =
+            HUB_LIST_ITEM(link, struct host_container, of_guest);
+
+        if (r == 0 && !host_containers_unbegun(container))
+            r = open_roles_of(life, container);
+    }
     if (r < 0)
         end_unopened(life);
 }

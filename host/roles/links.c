@@ -79,6 +79,29 @@ void host_links_built(const struct host_life *life, struct host_role *role)
     role->incarnation = life->incarnation;
 }
 
+void host_links_let_go(const struct host_container *container)
+{
+    for (uint32_t i = 0; container->roles && i < container->roles->count; i++)
+        container->roles->of[i].incarnation = 0;
+}
+
+void host_links_stand(const struct host_container *container, const struct host_life *life)
+{
+    for (uint32_t i = 0; container->roles && i < container->roles->count; i++)
+        host_links_built(life, &container->roles->of[i]);
+}
+
+bool host_links_is_let_go(const struct host_container *container, uint32_t *index)
+{
+    for (uint32_t i = 0; container->roles && i < container->roles->count; i++) {
+        if (container->roles->of[i].incarnation != 0)
+            continue;
+        *index = i;
+        return true;
+    }
+    return false;
+}
+
 /* A role that was granted and not taken up is held by the life as well: all regions are looked at
  * that its guest has a role in. */
 void host_links_suspend(const struct host_life *life)

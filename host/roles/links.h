@@ -28,6 +28,15 @@ void host_links_suspend(const struct host_life *life);
  * free. r[impl supervise.role.gone] */
 void host_links_end(struct host_container *container);
 
+/* In an upgrade: its guest's process may have let the container's roles go. */
+void host_links_let_go(const struct host_container *container);
+
+/* All of them stand for a life that has them. */
+void host_links_stand(const struct host_container *container, const struct host_life *life);
+
+/* Finds the first role that was let go, and is not built again; false: there is none. */
+bool host_links_is_let_go(const struct host_container *container, uint32_t *index);
+
 /* Says whether a container of this host has the role for all of its lives. A role whose container
  * is gone for now is free: a guest that is started again later may find it taken. */
 bool host_links_promised(const struct host_role *role, uint32_t index);

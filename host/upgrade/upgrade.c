@@ -7,10 +7,14 @@
 
 #include "host/guest/supervision.h"
 #include "host/lives/after_exit.h"
+#include "host/lives/startup.h"
 #include "host/observe/observe.h"
 #include "host/process/fd_store.h"
+#include "host/roles/links.h"
 #include "host/supervise/lint.h"
 #include "host/upgrade/successor.h"
+#include "host/upgrade/upgrade_post.h"
+#include "host/upgrade/upgrade_roles.h"
 #include "host/upgrade/upgrade_transfer.h"
 #include "hub/base/clock.h"
 
@@ -143,6 +147,16 @@ static void show_health(struct host_guest *guest)
         host_supervision_ready(guest);
 }
 
+/* What the new process was given stands from now on. Under the write lock of routes. */
+static void take_roles(const struct host_upgrade *upgrade)
+{
+    struct host_guest *guest = upgrade->guest;
+
+    guest->linked = guest->life->incarnation;
+    for (uint32_t i = 0; i < upgrade->holding.count; i++)
+        host_links_stand(upgrade->holding.list[i], guest->life);
+}
+
 /* A call finds either the old process, where it waits, or the new one.
  * r[impl supervise.upgrade.hold] */
 static void change_over(struct host_upgrade *upgrade)
@@ -165,10 +179,12 @@ static void change_over(struct host_upgrade *upgrade)
     host_routes_write(&HOST_REGISTRY(upgrade->host)->routes);
     host_successor_exchange(upgrade->guest, upgrade->successor);
     host_gate_renew(&upgrade->holding);
+    take_roles(upgrade);
     host_routes_unlock(&HOST_REGISTRY(upgrade->host)->routes);
     host_after_exit_tell(upgrade->guest, &event); /* before any event about its health */
     show_health(upgrade->guest);
     host_gate_end(upgrade->host, &upgrade->holding);
+    host_startup_open_roles(upgrade->guest->life);
     note_released(upgrade);
     rapahub_log(RAPAHUB_LOG_INFO, "upgrade",
                 "%s: version %s took over from %s, %" PRIu64 " bytes of state, calls held for "
@@ -217,11 +233,13 @@ static void act(struct host_upgrade *upgrade, enum host_upgrade_action action)
         [HOST_UPGRADE_BEGIN] = begin,
         [HOST_UPGRADE_HOLD] = hold,
         [HOST_UPGRADE_DRAIN] = host_upgrade_transfer_drain,
+        [HOST_UPGRADE_RELEASE] = host_upgrade_roles_release,
+        [HOST_UPGRADE_LINK] = host_upgrade_roles_link,
         [HOST_UPGRADE_SAVE] = host_upgrade_transfer_save,
         [HOST_UPGRADE_LOAD] = host_upgrade_transfer_load,
         [HOST_UPGRADE_SWITCH] = change_over,
         [HOST_UPGRADE_RETIRE] = retire,
-        [HOST_UPGRADE_RETURN] = host_upgrade_transfer_return,
+        [HOST_UPGRADE_RETURN] = host_upgrade_roles_return,
         [HOST_UPGRADE_LET_GO] = let_go,
         [HOST_UPGRADE_END_NEW] = end_new,
         [HOST_UPGRADE_FINISH] = finish,
@@ -231,11 +249,6 @@ static void act(struct host_upgrade *upgrade, enum host_upgrade_action action)
         actions[action](upgrade);
 }
 
-static uint64_t deadline_of(const struct host_upgrade *upgrade)
-{
-    return upgrade->hold_until_ns ? upgrade->hold_until_ns : upgrade->deadline_ns;
-}
-
 /* When the upgrade goes on by itself, whatever happens. */
 static uint64_t due_of(const struct host_upgrade *upgrade)
 {
@@ -243,7 +256,7 @@ static uint64_t due_of(const struct host_upgrade *upgrade)
     uint64_t due = HUB_NEVER;
 
     if (host_upgrade_steps_undecided(upgrade->state))
-        due = deadline_of(upgrade);
+        due = host_upgrade_post_deadline(upgrade);
     else if (host_upgrade_steps_find(upgrade->state, HOST_UPGRADE_GONE, &step))
         due = upgrade->end_by_ns;
     return upgrade->again && upgrade->again_ns < due ? upgrade->again_ns : due;
@@ -281,7 +294,7 @@ static void late(struct host_upgrade *upgrade)
 {
     bool holds = upgrade->hold_until_ns != 0;
     uint64_t began = holds ? upgrade->held_ns : upgrade->began_ns;
-    uint64_t until = deadline_of(upgrade);
+    uint64_t until = host_upgrade_post_deadline(upgrade);
 
     note_failure(upgrade, rapahub_fail(RAPAHUB_ETIMEDOUT, "supervise.upgrade.deadline",
                                        "%s: %" PRIu64 " ms were over, which %s; raise them, or "
@@ -305,7 +318,7 @@ static void lose_new(struct host_upgrade *upgrade)
 static bool is_late(const struct host_upgrade *upgrade)
 {
     return host_upgrade_steps_undecided(upgrade->state) &&
-           hub_clock_left(deadline_of(upgrade)) == 0;
+           hub_clock_left(host_upgrade_post_deadline(upgrade)) == 0;
 }
 
 /* Starts the new process; tries again after a change if no peer entry is free while ended lives
@@ -315,7 +328,7 @@ static void start(struct host_upgrade *upgrade)
     int r = host_successor_start(upgrade->successor);
 
     if (r == RAPAHUB_EFULL && !hub_list_empty(&HOST_PROCESS(upgrade->host)->ended)) {
-        host_upgrade_transfer_await(upgrade, start);
+        host_upgrade_post_await(upgrade, start);
     } else if (r < 0) {
         fails(upgrade, r);
     } else {

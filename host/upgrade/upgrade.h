@@ -7,6 +7,7 @@
 
 #include <rapahub/upgrade.h>
 
+#include "host/container/begin.h"
 #include "host/container/state_pipe.h"
 #include "host/owner/changes.h"
 #include "host/owner/threads.h"
@@ -17,8 +18,8 @@
 struct host_observe;
 struct host_upgrade;
 
-/* The functions by which the steps of upgrade_transfer.h report their results. There is one table,
- * in upgrade.c. */
+/* The functions by which the steps of upgrade_transfer.h and upgrade_roles.h report their results.
+ * There is one table, in upgrade.c. */
 struct host_upgrade_events {
     /* An event happened: the action that follows is carried out. */
     void (*happens)(struct host_upgrade *upgrade, enum host_upgrade_event event);
@@ -41,6 +42,8 @@ struct host_upgrade {
     struct host_gate holding;
     enum host_upgrade_state state;
     uint32_t at;                                 /* index of the container in progress */
+    uint32_t role_at;                            /* index of its role in progress */
+    struct host_begin_role role;                 /* that role, granted */
     struct host_state_pipe pipe;                 /* its state, on the way */
     uint32_t awaited;                            /* messages that are not answered yet */
     void (*again)(struct host_upgrade *upgrade); /* continues the running step; NULL: none */

@@ -11,6 +11,8 @@ enum host_upgrade_state {
     HOST_UPGRADE_BEGINNING, /* its containers begin, to be loaded later; the old one serves */
     HOST_UPGRADE_HOLDING,   /* new calls are held; the old containers are told */
     HOST_UPGRADE_DRAINING,  /* running calls in the old process end */
+    HOST_UPGRADE_RELEASING, /* the old containers let their roles in regions go */
+    HOST_UPGRADE_LINKING,   /* the new ones get them, and begin */
     HOST_UPGRADE_SAVING,    /* the state of one container is moved */
     HOST_UPGRADE_LOADING,   /* this state is loaded */
     HOST_UPGRADE_SWITCHING, /* all states are loaded */
@@ -27,9 +29,11 @@ enum host_upgrade_state {
 enum host_upgrade_event {
     HOST_UPGRADE_READY,      /* the new process serves, and is the version asked for */
     HOST_UPGRADE_MATCHES,    /* the same, and only this check was asked for */
-    HOST_UPGRADE_BEGUN,      /* all containers have begun */
+    HOST_UPGRADE_BEGUN,      /* all containers without roles have begun */
     HOST_UPGRADE_HELD,       /* all containers are told */
     HOST_UPGRADE_DRAINED,    /* no call runs in the old process */
+    HOST_UPGRADE_RELEASED,   /* no role is held in the old process */
+    HOST_UPGRADE_LINKED,     /* the containers with roles have begun */
     HOST_UPGRADE_SAVED,      /* the bytes of one container are in the new process */
     HOST_UPGRADE_LOADED,     /* a state is loaded, and more follow */
     HOST_UPGRADE_LOADED_ALL, /* the last state is loaded */
@@ -45,14 +49,16 @@ enum host_upgrade_event {
 
 enum host_upgrade_action {
     HOST_UPGRADE_NOTHING,
-    HOST_UPGRADE_BEGIN,   /* begin the containers in the new process */
+    HOST_UPGRADE_BEGIN,   /* begin the containers without roles in the new process */
     HOST_UPGRADE_HOLD,    /* hold new calls, and tell the old containers */
     HOST_UPGRADE_DRAIN,   /* wait until no call is running */
+    HOST_UPGRADE_RELEASE, /* have the roles let go in the old process */
+    HOST_UPGRADE_LINK,    /* have them taken up in the new one, and begin their containers */
     HOST_UPGRADE_SAVE,    /* move the next container's state into the new process */
     HOST_UPGRADE_LOAD,    /* load that state */
     HOST_UPGRADE_SWITCH,  /* direct all calls to the new process, and release held calls */
     HOST_UPGRADE_RETIRE,  /* ask the old process to end */
-    HOST_UPGRADE_RETURN,  /* tell the old containers that calls come again */
+    HOST_UPGRADE_RETURN,  /* give the old containers their roles, and tell that calls come again */
     HOST_UPGRADE_LET_GO,  /* release held calls to the old process; kill the new one */
     HOST_UPGRADE_END_NEW, /* kill the new process */
     HOST_UPGRADE_FINISH   /* the upgrade is over */

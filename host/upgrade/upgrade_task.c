@@ -24,15 +24,6 @@ static int check_options(const struct rapahub_upgrade_options *options)
     return 0;
 }
 
-/* r[impl supervise.role.upgrade] */
-static bool has_roles(const struct host_guest *guest)
-{
-    HUB_LIST_EACH (&guest->containers, link)
-        if (HUB_LIST_ITEM(link, const struct host_container, of_guest)->roles)
-            return true;
-    return false;
-}
-
 static int find_guest(struct host_observe *host, struct rapahub_guest_id id,
                       struct host_guest **out)
 {
@@ -47,12 +38,6 @@ static int find_guest(struct host_observe *host, struct rapahub_guest_id id,
         return rapahub_fail(RAPAHUB_EBUSY, "", "%s is being upgraded already", guest->name);
     if (host_upgrade_is_lost(guest, guest->life))
         return rapahub_fail(RAPAHUB_ESTATE, "", "%s does not serve now", guest->name);
-    if (has_roles(guest))
-        return rapahub_fail(
-            RAPAHUB_ENOTSUP, "supervise.role.upgrade",
-            "%s has roles in regions, which an upgrade does not hand over: stop it, "
-            "and start the new version",
-            guest->name);
     if (!guest->methods) /* it is READY only from its attachment on */
         return rapahub_fail(RAPAHUB_ESTATE, "", "%s has not said yet which methods it has",
                             guest->name);

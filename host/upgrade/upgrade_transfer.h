@@ -14,8 +14,4 @@ void host_upgrade_transfer_save(struct host_upgrade *upgrade);   /* SAVED */
 void host_upgrade_transfer_load(struct host_upgrade *upgrade);   /* LOADED or LOADED_ALL */
 void host_upgrade_transfer_return(struct host_upgrade *upgrade); /* RETURNED */
 
-/* Calls `again` after the next change, as the continuation of the running step. */
-void host_upgrade_transfer_await(struct host_upgrade *upgrade,
-                                 void (*again)(struct host_upgrade *upgrade));
-
 #endif

@@ -64,11 +64,15 @@ static bool is_zero(const struct rapahub_consumer_options *options)
     return reserved == 0;
 }
 
-int rapahub_consumer_open(struct rapahub_region *region,
-                          const struct rapahub_consumer_options *options,
-                          struct rapahub_consumer **out)
+/* A handle without a role has no rings, and no region. */
+static void clear(struct rapahub_consumer *consumer)
 {
-    struct rapahub_consumer *consumer;
+    *consumer = (struct rapahub_consumer){.role = {.index = consumer->role.index}};
+}
+
+int hub_consumer_resume(struct rapahub_consumer *consumer, struct rapahub_region *region,
+                        const struct rapahub_consumer_options *options)
+{
     uint32_t index = options ? options->index : 0;
     int r = check_index(region, index);
 
@@ -79,11 +83,23 @@ int rapahub_consumer_open(struct rapahub_region *region,
         r = rapahub_fail(RAPAHUB_EINVAL, "", "reserved options of a consumer must be 0");
     if (r < 0)
         return r;
-    consumer = calloc(1, sizeof *consumer);
-    if (!consumer)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a consumer");
     r = index == RAPAHUB_CONSUMER_ANY ? begin_any(consumer, region)
                                       : begin(consumer, region, index);
+    if (r < 0)
+        clear(consumer);
+    return r;
+}
+
+int rapahub_consumer_open(struct rapahub_region *region,
+                          const struct rapahub_consumer_options *options,
+                          struct rapahub_consumer **out)
+{
+    struct rapahub_consumer *consumer = calloc(1, sizeof *consumer);
+    int r;
+
+    if (!consumer)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a consumer");
+    r = hub_consumer_resume(consumer, region, options);
     if (r < 0) {
         free(consumer);
         return r;
@@ -106,7 +122,8 @@ static int next(struct rapahub_consumer *consumer, uint64_t timeout_ns, struct r
 {
     struct hub_fanin_reader *reader = &consumer->reader;
     uint64_t deadline = timeout_ns ? hub_clock_after(timeout_ns) : 0;
-    int r = hub_region_await_open(consumer->role.region, deadline);
+    int r = consumer->role.region ? hub_region_await_open(consumer->role.region, deadline)
+                                  : hub_role_refuse_let_go("consumer");
 
     if (r < 0)
         return r;
@@ -200,14 +217,15 @@ uint32_t rapahub_consumer_index(const struct rapahub_consumer *consumer)
 void rapahub_consumer_blocked(const struct rapahub_consumer *consumer,
                               struct rapahub_region_blocker *out)
 {
-    *out = hub_fanin_reader_ring(&consumer->reader)->blocker;
+    *out = consumer->role.region ? hub_fanin_reader_ring(&consumer->reader)->blocker
+                                 : (struct rapahub_region_blocker){0};
 }
 
 int rapahub_consumer_fd(struct rapahub_consumer *consumer)
 {
-    int r = 0;
+    int r = consumer->role.region ? 0 : hub_role_refuse_let_go("consumer");
 
-    if (!consumer->watcher)
+    if (r == 0 && !consumer->watcher)
         r = hub_watcher_start(&consumer->reader, NULL, &consumer->watcher);
     return r < 0 ? r : hub_watcher_fd(consumer->watcher);
 }
@@ -224,12 +242,18 @@ void hub_consumer_pause(struct rapahub_consumer *consumer, uint64_t until_ns)
     hub_watcher_arm(consumer->watcher, &consumer->reader);
 }
 
-void rapahub_consumer_close(struct rapahub_consumer *consumer)
+void hub_consumer_let_go(struct rapahub_consumer *consumer)
 {
-    if (!consumer)
+    if (!consumer || !consumer->role.region)
         return;
     hub_watcher_stop(consumer->watcher);
     hub_fanin_reader_end(&consumer->reader);
     hub_role_drop(&consumer->role);
+    clear(consumer);
+}
+
+void rapahub_consumer_close(struct rapahub_consumer *consumer)
+{
+    hub_consumer_let_go(consumer);
     free(consumer);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* producer: the public handle: role, policy, wait, try again. */
+#include "hub/bus/producer.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,25 +126,41 @@ static int check_index(const struct rapahub_region *region, uint32_t index)
                               count);
 }
 
+/* A handle without a role has no ring, and no region. */
+static void clear(struct rapahub_producer *producer)
+{
+    *producer = (struct rapahub_producer){.dropped = producer->dropped,
+                                          .role = {.index = producer->role.index}};
+}
+
+int hub_producer_resume(struct rapahub_producer *producer, struct rapahub_region *region,
+                        const struct rapahub_producer_options *options)
+{
+    int r = check_options(region, options);
+
+    if (r == 0)
+        r = check_index(region, options->index);
+    if (r < 0)
+        return r;
+    producer->on_full = options->on_full;
+    r = options->index == RAPAHUB_PRODUCER_ANY ? begin_any(producer, region)
+                                               : begin(producer, region, options->index);
+    if (r < 0)
+        clear(producer);
+    return r;
+}
+
 int rapahub_producer_open(struct rapahub_region *region,
                           const struct rapahub_producer_options *options,
                           struct rapahub_producer **out)
 {
     static const struct rapahub_producer_options none;
-    const struct rapahub_producer_options *given = options ? options : &none;
-    struct rapahub_producer *producer;
-    int r = check_options(region, given);
+    struct rapahub_producer *producer = calloc(1, sizeof *producer);
+    int r;
 
-    if (r == 0)
-        r = check_index(region, given->index);
-    if (r < 0)
-        return r;
-    producer = calloc(1, sizeof *producer);
     if (!producer)
         return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a producer");
-    producer->on_full = given->on_full;
-    r = given->index == RAPAHUB_PRODUCER_ANY ? begin_any(producer, region)
-                                             : begin(producer, region, given->index);
+    r = hub_producer_resume(producer, region, options ? options : &none);
     if (r < 0) {
         free(producer);
         return r;
@@ -269,6 +287,8 @@ static int push_when_there_is_room(struct rapahub_producer *producer,
 
 static int refuse_message(const struct rapahub_producer *producer, size_t size)
 {
+    if (!producer->role.region)
+        return hub_role_refuse_let_go("producer");
     if (!producer->view.ring)
         return rapahub_fail(RAPAHUB_EBADKIND, "region.kind",
                             "the region is a sequencer: its positions are claimed and published");
@@ -297,8 +317,12 @@ int rapahub_producer_push(struct rapahub_producer *producer, const void *data, s
     return r;
 }
 
-static int refuse_claim(void)
+static int check_claim(const struct rapahub_producer *producer)
 {
+    if (!producer->role.region)
+        return hub_role_refuse_let_go("producer");
+    if (!producer->view.ring)
+        return 0;
     return rapahub_fail(RAPAHUB_EBADKIND, "region.kind",
                         "the region has messages: only positions of a sequencer are claimed");
 }
@@ -307,10 +331,10 @@ int rapahub_producer_claim(struct rapahub_producer *producer, uint32_t count, ui
                            uint64_t *position)
 {
     uint64_t gap = BACKOFF_FIRST, deadline = timeout_ns ? hub_clock_after(timeout_ns) : 0;
-    int r;
+    int r = check_claim(producer);
 
-    if (producer->view.ring)
-        return refuse_claim();
+    if (r < 0)
+        return r;
     producer->wanted = count;
     while ((r = hub_sequencer_claim(&producer->claimer, count, position)) == RAPAHUB_EFULL) {
         r = wait_for_room(producer, &gap, deadline);
@@ -322,9 +346,10 @@ int rapahub_producer_claim(struct rapahub_producer *producer, uint32_t count, ui
 
 int rapahub_producer_publish(struct rapahub_producer *producer, uint64_t position, uint32_t count)
 {
-    int r = producer->view.ring ? refuse_claim()
-                                : hub_sequencer_claim_publish(&producer->claimer, position, count);
+    int r = check_claim(producer);
 
+    if (r == 0)
+        r = hub_sequencer_claim_publish(&producer->claimer, position, count);
     if (r == 0)
         hub_sleep_wake(&producer->view.not_empty);
     return r;
@@ -353,11 +378,17 @@ uint64_t rapahub_producer_dropped(const struct rapahub_producer *producer)
     return producer->dropped;
 }
 
-void rapahub_producer_close(struct rapahub_producer *producer)
+void hub_producer_let_go(struct rapahub_producer *producer)
 {
-    if (!producer)
+    if (!producer || !producer->role.region)
         return;
     give_up(producer);
     hub_role_drop(&producer->role);
+    clear(producer);
+}
+
+void rapahub_producer_close(struct rapahub_producer *producer)
+{
+    hub_producer_let_go(producer);
     free(producer);
 }

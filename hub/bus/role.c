@@ -205,6 +205,12 @@ void hub_role_drop(const struct hub_role *role)
     hub_region_handle_closed(region);
 }
 
+int hub_role_refuse_let_go(const char *word)
+{
+    return rapahub_fail(RAPAHUB_ESTATE, "region.let-go",
+                        "the %s has let its role go: another version of the module has it", word);
+}
+
 static bool lease_died(struct rapahub_region *region, const struct single *single)
 {
     uint32_t lease = hub_observe(single->word);

@@ -22,6 +22,9 @@ int hub_role_take(struct rapahub_region *region, enum hub_lease_role role, uint3
                   struct hub_role *out);
 void hub_role_drop(const struct hub_role *role);
 
+/* The failure of a handle that has let its role go: RAPAHUB_ESTATE. `word` says which role. */
+int hub_role_refuse_let_go(const char *word);
+
 /* Says whether a role that only one handle may have is held, by its lock. */
 bool hub_role_is_held(struct rapahub_region *region, enum hub_lease_role role, uint32_t index);
 

@@ -128,7 +128,10 @@ struct hub_granted {
     bool deliver;    /* consumer: its messages go to the callback `message` */
 };
 
-enum hub_roles { HUB_ROLES_OPEN = 1 /* its guest is READY: messages and values are given */ };
+enum hub_roles {
+    HUB_ROLES_LET_GO, /* another process takes them over: their holder gives them back */
+    HUB_ROLES_OPEN    /* its guest is READY: messages and values are given */
+};
 
 struct hub_routed { /* see struct rapahub_query */
     uint8_t mode;

@@ -5,8 +5,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <rapahub/upgrade.h>
-
 #include "tests/integration/linking.h"
 
 static const struct rapahub_role producer[] = {
@@ -387,22 +385,6 @@ static void a_role_that_came_too_late_is_free_again(void **state)
     close_host(&on);
 }
 
-/* r[verify supervise.role.upgrade] */
-static void a_guest_with_roles_is_not_upgraded(void **state)
-{
-    const struct rapahub_upgrade_options options = {.chimod = LINKS};
-    struct rapahub_guest_id guest;
-    struct hosting on;
-
-    (void)state;
-    open_news(&on, RAPAHUB_REGION_SPSC);
-    assert_done(start_with(&on, 1, "writer", producer, &guest));
-    assert_refused(rapahub_host_upgrade(on.host, guest, &options, NULL), RAPAHUB_ENOTSUP,
-                   "has roles in regions");
-    assert_done(push_to(&on, 1, 1));
-    close_host(&on);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,7 +399,6 @@ int main(void)
         cmocka_unit_test(a_link_that_fails_is_a_failure_of_the_start),
         cmocka_unit_test(a_life_whose_link_fails_leaves_what_stood),
         cmocka_unit_test(a_container_that_is_added_has_its_roles),
-        cmocka_unit_test(a_guest_with_roles_is_not_upgraded),
         cmocka_unit_test(a_role_that_came_too_late_is_free_again),
     };
 

@@ -51,6 +51,7 @@ long_tests() {
     for sweep in class loan host stranger spawn fanout fanin state sequencer store boot log power node_disk node; do
         step "$sweep sweep" "build/release/tests/test_fault_${sweep}_sweep" --every
     done
+    RAPAHUB_TEST_ROUNDS=20 step 'upgrades with roles' build/release/tests/test_integration_upgrade_roles
     step 'sequencer grid' build/release/tests/test_fault_sequencer_grid --every
     step 'sequencers, 4 * 10^7 positions' build/release/tests/test_unit_bus_sequencer_threads --long
     step 'states, 10^9 versions' build/release/tests/test_unit_bus_state_threads --long

@@ -110,6 +110,12 @@ struct rapahub_container_ops {
      * dies meanwhile gets it again in its next life. It calls no container: rapahub_chimod_call
      * fails. without it: a role with `deliver` cannot be had */
     int (*message)(void *self, const char *role, const struct rapahub_message *message);
+    /* Another version of the module takes over the container's roles (false), between a drain and
+     * save; or it did not, and they are there again (true), in the handles that they were in. When
+     * it returns from `false`, no thread of the module uses a handle, or a descriptor of one, any
+     * more: they fail with RAPAHUB_ESTATE. What was shown and is not done comes to the other one.
+     *   default: nothing */
+    void (*roles)(void *self, bool held);
 };
 
 struct rapahub_chimod {
@@ -176,9 +182,10 @@ RAPAHUB_API_CHECKED int rapahub_chimod_keep(const char *name, int fd);
 /* Find the handle of a role that the options of the running container name (rapahub/roles.h). It
  * holds from before `init`, or `restart` or `recover`, to after `fini`, and is the SDK's: it is
  * never closed. A consumer and a reader are given nothing before the guest is READY:
- * RAPAHUB_EEMPTY, or -ETIMEDOUT. Another thread of the module may use the handle, one thread at a
- * time. RAPAHUB_ENOENT: there is no such role; RAPAHUB_EBADKIND: it is of another kind;
- * RAPAHUB_ESTATE: no callback and no method runs. Serving thread. */
+ * RAPAHUB_EEMPTY, or -ETIMEDOUT. In an upgrade the handle goes to the new version: see `roles`.
+ * Another thread of the module may use the handle, one thread at a time. RAPAHUB_ENOENT: there is
+ * no such role; RAPAHUB_EBADKIND: it is of another kind; RAPAHUB_ESTATE: no callback and no method
+ * runs. Serving thread. */
 RAPAHUB_API_CHECKED int rapahub_chimod_producer(const char *role, struct rapahub_producer **out);
 RAPAHUB_API_CHECKED int rapahub_chimod_consumer(const char *role, struct rapahub_consumer **out);
 RAPAHUB_API_CHECKED int rapahub_chimod_writer(const char *role, struct rapahub_writer **out);

@@ -4,8 +4,9 @@
  * A container names in its options the regions it takes part in. The host takes each role for the
  * guest before the container begins, and hands it over: the chimod finds a handle that works. When
  * the guest dies, the host takes back what it held, and its next life gets the same role of the
- * same index; a consumer of FANOUT stays subscribed meanwhile. A guest that will not run again
- * loses its roles. docs/spec/supervise.md has the rules (supervise.role).
+ * same index; a consumer of FANOUT stays subscribed meanwhile. In an upgrade the new version takes
+ * them over. A guest that will not run again loses its roles. docs/spec/supervise.md has the rules
+ * (supervise.role).
  */
 #ifndef RAPAHUB_ROLES_H
 #define RAPAHUB_ROLES_H

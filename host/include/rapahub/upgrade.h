@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* upgrade: another version of a guest's module takes over while it serves. Its process starts
- * beside the running one; then new calls are held, running ones end, the containers' states cross
- * from `save` to `load`, calls go to the new process, and the old one ends. No call is lost, and
- * none is executed twice.
+ * beside the running one; then new calls are held, running ones end, the containers' roles in
+ * regions and their states, from `save` to `load`, cross, calls go to the new process, and the old
+ * one ends. No call is lost, and none is executed twice; the same holds for messages of roles.
  *
  * If a step before the switch fails, the running version serves on and gets the held calls. */
 #ifndef RAPAHUB_UPGRADE_H
@@ -39,14 +39,14 @@ struct rapahub_upgrade_result {
  * The guest stays the same child of its supervisor, under another guest id; from the switch on a
  * restart starts the new module, before it the old one. A degraded guest is upgraded too, and
  * becomes what the new version's own readiness probe says. The old version still holds an exclusive
- * resource that `init` would take: with `load_follows` it must be taken in `load`. Calls that its
+ * resource that `init` would take: with `load_follows` it must be taken in `load`. But a container
+ * with roles begins in the new process when it has them, while calls are held. Calls that its
  * own calls make back into the guest are held too, and so time out.
  *
  * RAPAHUB_ESTALE: no such guest. RAPAHUB_ESTATE: it does not serve, or the new module is another
- * one. RAPAHUB_EBUSY: it is being upgraded already. -ENOTSUP: the host did not start it, or it has
- * roles in regions. RAPAHUB_EFULL: no place for another process. -ETIMEDOUT, RAPAHUB_EDIED,
- * RAPAHUB_EABI; -EMSGSIZE: a state beyond RAPAHUB_STATE_MAX; and what starting a guest, `save` and
- * `load` fail with. */
+ * one. RAPAHUB_EBUSY: it is being upgraded already. -ENOTSUP: the host did not start it.
+ * RAPAHUB_EFULL: no place for another process. -ETIMEDOUT, RAPAHUB_EDIED, RAPAHUB_EABI; -EMSGSIZE:
+ * a state beyond RAPAHUB_STATE_MAX; and what starting a guest, `save` and `load` fail with. */
 RAPAHUB_API_CHECKED int rapahub_host_upgrade(struct rapahub_host *host,
                                              struct rapahub_guest_id guest,
                                              const struct rapahub_upgrade_options *options,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* state_reader: the public handle of one who reads a state. It has no lease and no lock of its own,
  * and repairs nothing: a reader that dies, or is stopped, is in the way of no other. */
-#include <stdlib.h>
+#include "hub/bus/handles/state_reader.h"
 
-#include <rapahub/region.h>
+#include <stdlib.h>
 
 #include "hub/base/clock.h"
 #include "hub/bus/bus_wait.h"
@@ -18,9 +18,8 @@ struct rapahub_reader {
     bool spins;
 };
 
-int rapahub_reader_open(struct rapahub_region *region, struct rapahub_reader **out)
+int hub_state_reader_resume(struct rapahub_reader *reader, struct rapahub_region *region)
 {
-    struct rapahub_reader *reader;
     int r = hub_region_current(region);
 
     if (!hub_region_shape_is_state(&region->shape))
@@ -28,13 +27,25 @@ int rapahub_reader_open(struct rapahub_region *region, struct rapahub_reader **o
                             "the region has messages, and no value: it is no state");
     if (r < 0)
         return r;
-    reader = calloc(1, sizeof *reader);
-    if (!reader)
-        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a reader");
     reader->region = region;
     reader->changed = hub_region_state_changed(region);
     reader->spins = true;
     hub_region_handle_opened(region);
+    return 0;
+}
+
+int rapahub_reader_open(struct rapahub_region *region, struct rapahub_reader **out)
+{
+    struct rapahub_reader *reader = calloc(1, sizeof *reader);
+    int r;
+
+    if (!reader)
+        return rapahub_fail(RAPAHUB_ENOMEM, "", "no memory for a reader");
+    r = hub_state_reader_resume(reader, region);
+    if (r < 0) {
+        free(reader);
+        return r;
+    }
     *out = reader;
     return 0;
 }
@@ -90,11 +101,10 @@ int rapahub_reader_read(struct rapahub_reader *reader, void *to, size_t size, si
     struct rapahub_region *region = reader->region;
     size_t got = 0;
     uint64_t at = 0;
-    int r = hub_region_await_open(region, 0);
+    int r = region ? hub_region_await_open(region, 0) : hub_role_refuse_let_go("reader");
 
     if (r == 0)
         r = hub_state_view_read(&region->state, to, size, &got, &at);
-
     if (r == RAPAHUB_EWRITERBUSY && hub_state_view_is_odd(&region->state) &&
         !hub_role_is_held(region, HUB_LEASE_WRITER, 0))
         return rapahub_fail(RAPAHUB_EPEERDEAD, "region.state.reader",
@@ -116,7 +126,8 @@ int rapahub_reader_wait(struct rapahub_reader *reader, uint64_t version, uint64_
                                       .user = reader,
                                       .spins = &reader->spins};
     uint64_t deadline = hub_clock_after(timeout_ns);
-    int r = hub_region_await_open(reader->region, deadline);
+    int r = reader->region ? hub_region_await_open(reader->region, deadline)
+                           : hub_role_refuse_let_go("reader");
 
     reader->than = version;
     if (r < 0)
@@ -126,10 +137,16 @@ int rapahub_reader_wait(struct rapahub_reader *reader, uint64_t version, uint64_
     return hub_bus_wait_until(&wait, deadline);
 }
 
-void rapahub_reader_close(struct rapahub_reader *reader)
+void hub_state_reader_let_go(struct rapahub_reader *reader)
 {
-    if (!reader)
+    if (!reader || !reader->region)
         return;
     hub_region_handle_closed(reader->region);
+    *reader = (struct rapahub_reader){.region = NULL};
+}
+
+void rapahub_reader_close(struct rapahub_reader *reader)
+{
+    hub_state_reader_let_go(reader);
     free(reader);
 }
