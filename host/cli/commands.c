@@ -41,9 +41,10 @@ static const struct cli_option run_options[] = {
     CLI_LIMIT_OPTION,
     CLI_PLAIN_OPTION,
     CLI_PARAMS_OPTION,
-    VALUE(TEXT, "role", "NAME=KIND:REGION[#INDEX]",
+    VALUE(TEXT, "role", "NAME=KIND:REGION[#INDEX][,OPTION]",
           "a role of the module in an event region that is there: producer, consumer, writer or "
-          "reader; needs --trust trusted; default of INDEX: the first that is free",
+          "reader; needs --trust trusted; default of INDEX: the first that is free; OPTION is "
+          "deliver or on_full=WHAT",
           .repeats = true),
     FLAG("check", "only look whether the tree is right; nothing is started"),
     FLAG("anonymous", "also take guests that this host does not start; prints the path they need"),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/cli/run_roles.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <rapahub/error.h>
@@ -18,22 +19,31 @@ static int refuse(const char *given)
                         given);
 }
 
-/* The words of a tree file. */
-static int find_kind(const char *word, enum rapahub_region_role *out)
+static void list_choices(const struct config_tree_choice *choice, char *to, size_t size)
+{
+    size_t at = 0;
+
+    for (to[0] = '\0'; choice->name && at < size; choice++)
+        at += (size_t)snprintf(to + at, size - at, "%s%s", at ? ", " : "", choice->name);
+}
+
+/* A word of a key of a role in a tree file. */
+static int find_choice(const char *key, const char *word, int *out)
 {
     struct config_suggest suggest = {word, NULL, CONFIG_SUGGEST_FAR};
-    const struct config_tree_choice *choice =
-        config_tree_keys_find("role", CONFIG_TREE_OF_ROLE, CONFIG_YAML_TEXT)->choices;
+    const struct config_tree_choice *choices =
+        config_tree_keys_find(key, CONFIG_TREE_OF_ROLE, CONFIG_YAML_TEXT)->choices;
+    char list[80];
 
-    for (; choice->name; choice++) {
+    for (const struct config_tree_choice *choice = choices; choice->name; choice++) {
         if (strcmp(choice->name, word) == 0) {
-            *out = (enum rapahub_region_role)choice->value;
+            *out = choice->value;
             return 0;
         }
         config_suggest_consider(&suggest, choice->name);
     }
-    return rapahub_fail(RAPAHUB_ECONFIG, "",
-                        "--role: '%.80s' is none of producer, consumer, writer, reader%s%s%s", word,
+    list_choices(choices, list, sizeof list);
+    return rapahub_fail(RAPAHUB_ECONFIG, "", "--role: '%.80s' is none of %s%s%s%s", word, list,
                         suggest.nearest ? "; did you mean '" : "",
                         suggest.nearest ? suggest.nearest : "", suggest.nearest ? "'?" : "");
 }
@@ -48,14 +58,46 @@ static char *cut(char *text, char mark)
     return at;
 }
 
+static int take_option(const char *option, struct rapahub_role *out)
+{
+    static const char on_full[] = "on_full=";
+    int value = 0, r;
+
+    if (strcmp(option, "deliver") == 0) {
+        out->deliver = true;
+        return 0;
+    }
+    if (strncmp(option, on_full, sizeof on_full - 1) != 0)
+        return rapahub_fail(RAPAHUB_ECONFIG, "",
+                            "--role: '%.80s' is no option of a role: deliver, or on_full=WHAT",
+                            option);
+    r = find_choice("on_full", option + sizeof on_full - 1, &value);
+    out->on_full = (enum rapahub_on_full)value;
+    return r;
+}
+
+static int take_options(char *options, struct rapahub_role *out)
+{
+    int r = 0;
+
+    while (r == 0 && options) {
+        char *rest = cut(options, ',');
+
+        r = take_option(options, out);
+        options = rest;
+    }
+    return r;
+}
+
 static int take_one(const char *given, char text[CLI_RUN_ROLE_TEXT], struct rapahub_role *out)
 {
-    char *kind, *region, *index;
-    int r;
+    char *kind, *region, *index, *options;
+    int r, value = 0;
 
     if (strlen(given) >= CLI_RUN_ROLE_TEXT)
         return refuse(given);
     memcpy(text, given, strlen(given) + 1);
+    options = cut(text, ',');
     kind = cut(text, '=');
     region = kind ? cut(kind, ':') : NULL;
     index = region ? cut(region, '#') : NULL;
@@ -63,11 +105,12 @@ static int take_one(const char *given, char text[CLI_RUN_ROLE_TEXT], struct rapa
         return refuse(given);
     out->name = text;
     out->region = region;
-    r = find_kind(kind, &out->kind);
+    r = find_choice("role", kind, &value);
+    out->kind = (enum rapahub_region_role)value;
     if (r == 0 && !config_region_options_index(index ? index : "any", &out->index))
         r = rapahub_fail(RAPAHUB_ECONFIG, "",
                          "--role: index '%.80s' is not a number from 0 on, or any", index);
-    return r;
+    return r == 0 ? take_options(options, out) : r;
 }
 
 int cli_run_roles_take(const struct cli *cli, struct cli_run_roles *out)

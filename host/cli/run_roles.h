@@ -8,7 +8,7 @@
 #include <rapahub/host.h>
 #include <rapahub/roles.h>
 
-#define CLI_RUN_ROLE_TEXT 160 /* bytes of NAME=KIND:REGION#INDEX, with its end */
+#define CLI_RUN_ROLE_TEXT 192 /* bytes of NAME=KIND:REGION#INDEX,OPTION,OPTION, with its end */
 
 struct cli;
 

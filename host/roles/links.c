@@ -79,6 +79,16 @@ void host_links_built(const struct host_life *life, struct host_role *role)
     role->incarnation = life->incarnation;
 }
 
+void host_links_keep(const struct host_container *container, bool keep)
+{
+    for (uint32_t i = 0; container->roles && i < container->roles->count; i++) {
+        const struct host_role *role = &container->roles->of[i];
+        const struct hub_grant grant = {.role = (uint32_t)role->kind, .index = role->index};
+
+        hub_grant_keep(role->region->region, &grant, keep);
+    }
+}
+
 void host_links_let_go(const struct host_container *container)
 {
     for (uint32_t i = 0; container->roles && i < container->roles->count; i++)

@@ -28,6 +28,10 @@ void host_links_suspend(const struct host_life *life);
  * free. r[impl supervise.role.gone] */
 void host_links_end(struct host_container *container);
 
+/* In an upgrade the container's roles go from one process to another: from now on its subscriptions
+ * are held up by that and not suspended, or no longer. */
+void host_links_keep(const struct host_container *container, bool keep);
+
 /* In an upgrade: its guest's process may have let the container's roles go. */
 void host_links_let_go(const struct host_container *container);
 

@@ -53,6 +53,7 @@ static void release_next(struct host_upgrade *upgrade)
         return;
     }
     arguments[0] = &host_upgrade_post_current(upgrade)->handle;
+    host_links_keep(host_upgrade_post_current(upgrade), true);
     if (host_upgrade_post(
             upgrade, upgrade->from,
             (struct host_request_message){HUB_LIFECYCLE_ROLES, arguments, on_released, NULL, 0},
@@ -250,6 +251,12 @@ static void give_next(struct host_upgrade *upgrade)
         host_upgrade_transfer_return(upgrade);
     else
         let_go(upgrade);
+}
+
+void host_upgrade_roles_end(const struct host_upgrade *upgrade)
+{
+    for (uint32_t i = 0; i < upgrade->holding.count; i++)
+        host_links_keep(upgrade->holding.list[i], false);
 }
 
 void host_upgrade_roles_return(struct host_upgrade *upgrade)

@@ -17,4 +17,7 @@ void host_upgrade_roles_link(struct host_upgrade *upgrade);
  * RETURNED. If it cannot have a role in 5 s it is killed, class LINK: its next life has them. */
 void host_upgrade_roles_return(struct host_upgrade *upgrade);
 
+/* The upgrade is over: what was kept for a hand-over is kept no longer. */
+void host_upgrade_roles_end(const struct host_upgrade *upgrade);
+
 #endif

@@ -8,6 +8,7 @@
 #include "host/observe/observe.h"
 #include "host/upgrade/successor.h"
 #include "host/upgrade/upgrade.h"
+#include "host/upgrade/upgrade_roles.h"
 #include "hub/base/clock.h"
 
 #define TIMEOUT (30 * HUB_SECOND)
@@ -114,6 +115,7 @@ static int end_task(struct host_owner *owner, void *argument)
     upgrade->result.guest = guest->id;
     upgrade->result.calls_held = host_gate_calls(&upgrade->holding) - upgrade->held_before;
     host_upgrade_end(upgrade);
+    host_upgrade_roles_end(upgrade);
     host_state_pipe_drop(&upgrade->pipe);
     host_gate_fini(&upgrade->holding);
     host_life_drop(upgrade->from);

@@ -139,13 +139,14 @@ static void leave_out(const struct hub_fanout_route *route, struct hub_fanout_qu
 }
 
 /* TABLE keeps consumers from being opened, so one whose lock is free then stays dead. A consumer
- * that closes has let its subscription go before its lock. */
+ * that closes has let its subscription go before its lock, but one that is kept: there the keeper
+ * lets go after the next holder has the lock. */
 static void suspend_if_dead(const struct hub_fanout_route *route, uint32_t index)
 {
     struct rapahub_region *region = route->region;
 
     if (!holds_up(route, &route->queues[index]) ||
-        hub_role_is_held(region, HUB_LEASE_CONSUMER, index) ||
+        hub_role_is_held(region, HUB_LEASE_CONSUMER, index) || hub_role_is_kept(region, index) ||
         hub_region_table_enter(region, 0) < 0)
         return;
     if (!hub_role_is_held(region, HUB_LEASE_CONSUMER, index))

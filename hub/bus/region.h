@@ -31,6 +31,7 @@
 #define HUB_REGION_LOCK_WRITER   (HUB_REGION_LOCKS + 4)
 #define HUB_REGION_LOCK_CONSUMER (HUB_REGION_LOCKS + 64)  /* + its index */
 #define HUB_REGION_LOCK_PRODUCER (HUB_REGION_LOCKS + 320) /* + its index */
+#define HUB_REGION_LOCK_KEEP     (HUB_REGION_LOCKS + 640) /* + the index of a consumer of FANOUT */
 #define HUB_REGION_LOCK_LEASE    (HUB_REGION_LOCKS + 1024)
 
 #define HUB_REGION_FOLDER "/dev/shm"
@@ -82,7 +83,7 @@ struct rapahub_region {
     struct hub_mutex mutex; /* guards the rest; never held during a wait */
     uint32_t handles GUARDED_BY(mutex);
     bool table GUARDED_BY(mutex);
-    uint64_t roles[6] GUARDED_BY(mutex);               /* bits of roles that are held here */
+    uint64_t roles[7] GUARDED_BY(mutex);               /* bits of roles that are held here */
     struct hub_a64 leases[HUB_REGION_LEASES_MAX / 64]; /* changed under the mutex */
 };
 

@@ -96,6 +96,39 @@ static void drop_single(struct rapahub_region *region, const struct single *sing
     hub_mutex_unlock(&region->mutex);
 }
 
+static bool is_single_held(struct rapahub_region *region, const struct single *single)
+{
+    bool held;
+
+    hub_mutex_lock(&region->mutex);
+    held = (region->roles[single->set] & single->bit) != 0 ||
+           hub_lock_free(region->mapping.fd, single->lock, 1) == 0;
+    hub_mutex_unlock(&region->mutex);
+    return held;
+}
+
+static struct single keep_of(uint32_t index)
+{
+    return (struct single){HUB_REGION_LOCK_KEEP + index, 6, UINT64_C(1) << index, NULL};
+}
+
+void hub_role_keep(struct rapahub_region *region, uint32_t index, bool keep)
+{
+    struct single single = keep_of(index);
+
+    if (keep)
+        (void)take_single(region, &single);
+    else
+        drop_single(region, &single);
+}
+
+bool hub_role_is_kept(struct rapahub_region *region, uint32_t index)
+{
+    struct single single = keep_of(index);
+
+    return is_single_held(region, &single);
+}
+
 static bool is_subscriber(const struct hub_role *role)
 {
     return role->role == HUB_LEASE_CONSUMER && role->region->shape.kind == HUB_REGION_FANOUT;
@@ -182,10 +215,10 @@ int hub_role_take(struct rapahub_region *region, enum hub_lease_role role, uint3
  * r[impl supervise.role.kept] */
 static void end_subscription(const struct hub_role *role)
 {
-    if (role->region->granted.given)
-        hub_fanout_suspend(role->region, role->index);
-    else
+    if (!role->region->granted.given)
         hub_fanout_unsubscribe(role->region, role->index);
+    else if (!hub_role_is_kept(role->region, role->index))
+        hub_fanout_suspend(role->region, role->index);
 }
 
 /* The lock of a role goes last: when it is free, the rest is cleared. */
@@ -226,13 +259,8 @@ static bool lease_died(struct rapahub_region *region, const struct single *singl
 bool hub_role_is_held(struct rapahub_region *region, enum hub_lease_role role, uint32_t index)
 {
     struct single single = single_of(region, role, index);
-    bool held;
 
-    hub_mutex_lock(&region->mutex);
-    held = (region->roles[single.set] & single.bit) != 0 ||
-           hub_lock_free(region->mapping.fd, single.lock, 1) == 0;
-    hub_mutex_unlock(&region->mutex);
-    return held;
+    return is_single_held(region, &single);
 }
 
 bool hub_role_counterpart_died(struct hub_role_counterpart *counterpart)

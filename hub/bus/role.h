@@ -28,6 +28,13 @@ int hub_role_refuse_let_go(const char *word);
 /* Says whether a role that only one handle may have is held, by its lock. */
 bool hub_role_is_held(struct rapahub_region *region, enum hub_lease_role role, uint32_t index);
 
+/* Keeps the subscription of a consumer of FANOUT while its role goes from one holder to another, or
+ * does so no longer: it is not suspended only because the lock of the role is free. The keeper has
+ * a lock for that, so its death ends it. A second keeper gets none. r[impl region.keep] */
+void hub_role_keep(struct rapahub_region *region, uint32_t index, bool keep);
+
+bool hub_role_is_kept(struct rapahub_region *region, uint32_t index);
+
 /* The other side of a wait, where there is only one. */
 struct hub_role_counterpart {
     struct rapahub_region *region;

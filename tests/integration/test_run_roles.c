@@ -103,11 +103,23 @@ static void a_subscriber_of_a_tree_that_is_killed_has_each_message_once(void **s
     clear_scene(&scene);
 }
 
+static void await_delivered(const struct scene *scene, const char *guest, unsigned count)
+{
+    char method[64], wanted[16];
+    struct answer answer;
+
+    snprintf(method, sizeof method, "%s.delivered", guest);
+    snprintf(wanted, sizeof wanted, "%u\n", count);
+    do /* the host is given 40 s */
+        answer = ASK(scene, "call", method);
+    while (answer.status == 0 && strcmp(answer.text, wanted) != 0);
+    assert_told(answer, 0, wanted);
+}
+
 /* r[verify supervise.role.deliver] */
 static void a_role_of_a_tree_delivers(void **state)
 {
     struct scene scene;
-    struct answer answer;
 
     (void)state;
     make_scene(&scene);
@@ -124,10 +136,7 @@ static void a_role_of_a_tree_delivers(void **state)
     await(&scene, "both: ready in ");
     for (unsigned i = 1; i <= 3; i++)
         push(&scene, "both", i);
-    do /* the host is given 40 s */
-        answer = ASK(&scene, "call", "both.delivered");
-    while (answer.status == 0 && strcmp(answer.text, "3\n") != 0);
-    assert_told(answer, 0, "3\n");
+    await_delivered(&scene, "both", 3);
     end_host(&scene);
     clear_scene(&scene);
 }
@@ -168,7 +177,8 @@ static void make_region(const struct scene *scene, struct made *made)
     snprintf(made->name, sizeof made->name, "test-run-roles-%d", getpid());
     snprintf(made->out, sizeof made->out, "out=producer:%s", made->name);
     snprintf(made->in, sizeof made->in, "in=consumer:%s#0", made->name);
-    assert_told(ASK(scene, "region", "create", made->name, "--kind", "fanin", "--producers", "2"),
+    assert_told(ASK(scene, "region", "create", made->name, "--kind", "fanin", "--producers", "2",
+                    "--cells", "8"),
                 0, "");
 }
 
@@ -197,6 +207,34 @@ static void a_module_has_roles_in_a_region_that_is_there(void **state)
     clear_scene(&scene);
 }
 
+static void a_module_is_delivered_and_drops(void **state)
+{
+    char in[128], out[128];
+    struct scene scene;
+    struct made made;
+
+    (void)state;
+    make_scene(&scene);
+    make_region(&scene, &made);
+    snprintf(in, sizeof in, "%s,deliver", made.in);
+    snprintf(out, sizeof out, "%s#0,on_full=drop", made.out);
+    start_words(&scene, (const char *const[]){PROCESS_RAPAHUB, "run", "--trust", "trusted",
+                                              "--role", out, "--role", in, LINKS, NULL});
+    await(&scene, "links: ready in ");
+    push(&scene, "links", 7);
+    await_delivered(&scene, "links", 1);
+    end_host(&scene);
+    snprintf(out, sizeof out, "%s,on_full=drop", made.out);
+    start_words(&scene, (const char *const[]){PROCESS_RAPAHUB, "run", "--trust", "trusted",
+                                              "--role", out, LINKS, NULL});
+    await(&scene, "links: ready in ");
+    for (unsigned i = 0; i < 9; i++)
+        push(&scene, "links", i);
+    end_host(&scene);
+    assert_told(ASK(&scene, "region", "rm", made.name), 0, "");
+    clear_scene(&scene);
+}
+
 #define ROLE(scene, text, ...) \
     ASK(scene, "run", "--trust", "trusted", "--role", text, __VA_ARGS__, LINKS)
 
@@ -216,6 +254,11 @@ static void a_role_that_cannot_be_is_refused(void **state)
         ROLE(&scene, "in=consumr:x", "-q"), 2,
         "'consumr' is none of producer, consumer, writer, reader; did you mean 'consumer'?");
     assert_told(ROLE(&scene, "in=consumer:x#y", "-q"), 2, "index 'y' is not a number from 0 on");
+    assert_told(ROLE(&scene, "in=consumer:x,delivr", "-q"), 2,
+                "'delivr' is no option of a role: deliver, or on_full=WHAT");
+    assert_told(ROLE(&scene, "in=consumer:x,", "-q"), 2, "'' is no option of a role");
+    assert_told(ROLE(&scene, "out=producer:x#0,deliver,on_full=drp", "-q"), 2,
+                "'drp' is none of block, backoff, drop, fail; did you mean 'drop'?");
     assert_told(ASK(&scene, "run", "--role", made.in, LINKS), 2, "--role needs --trust trusted");
     assert_told(ROLE(&scene, made.in, LINKS), 2, "--role needs a single module");
     assert_told(ROLE(&scene, "in=consumer:no-such-region", "-q"), 3,
@@ -239,6 +282,7 @@ int main(void)
         cmocka_unit_test(a_role_of_a_tree_delivers),
         cmocka_unit_test(nothing_starts_of_a_tree_with_a_mistake_in_its_roles),
         cmocka_unit_test(a_module_has_roles_in_a_region_that_is_there),
+        cmocka_unit_test(a_module_is_delivered_and_drops),
         cmocka_unit_test(a_role_that_cannot_be_is_refused),
     };
 

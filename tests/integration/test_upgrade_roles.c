@@ -290,15 +290,13 @@ static void upgrade_under_load(struct stage *stage, uint64_t *blackouts, unsigne
     assert_int_equal(back, count / 4);
 }
 
-/* r[verify supervise.role.upgrade] */
-static void nothing_is_lost_under_load(void **state)
+static void load(enum rapahub_region_kind kind)
 {
     unsigned count = rounds();
     uint64_t *blackouts = test_calloc(count, sizeof *blackouts);
     struct stage stage;
 
-    (void)state;
-    open_stage(&stage, RAPAHUB_REGION_MPSC);
+    open_stage(&stage, kind);
     upgrade_under_load(&stage, blackouts, count);
     assert_all_came(&stage, 0);
     qsort(blackouts, count, sizeof *blackouts, by_size);
@@ -309,6 +307,20 @@ static void nothing_is_lost_under_load(void **state)
                   (double)blackouts[count / 2] / 1e6, (double)blackouts[count - 1] / 1e6);
     close_stage(&stage);
     test_free(blackouts);
+}
+
+/* r[verify supervise.role.upgrade] */
+static void nothing_is_lost_under_load(void **state)
+{
+    (void)state;
+    load(RAPAHUB_REGION_MPSC);
+}
+
+/* r[verify supervise.role.upgrade] r[verify region.keep] A router that is held up does not drop. */
+static void nothing_is_lost_behind_a_router(void **state)
+{
+    (void)state;
+    load(RAPAHUB_REGION_FANOUT);
 }
 
 /* ---- each kind, and what a module sees of it ---- */
@@ -458,6 +470,7 @@ int main(void)
         cmocka_unit_test(roles_of_each_kind_cross),
         cmocka_unit_test(a_writer_and_a_reader_cross),
         cmocka_unit_test(nothing_is_lost_under_load),
+        cmocka_unit_test(nothing_is_lost_behind_a_router),
         cmocka_unit_test(the_new_one_fails_or_dies_at_each_step),
         cmocka_unit_test(the_old_one_dies_at_each_step),
         cmocka_unit_test(the_old_one_lets_go_too_late),

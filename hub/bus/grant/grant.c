@@ -182,6 +182,12 @@ void hub_grant_unsubscribe(struct rapahub_region *region, const struct hub_grant
     hub_region_table_leave(region);
 }
 
+void hub_grant_keep(struct rapahub_region *region, const struct hub_grant *grant, bool keep)
+{
+    if (grant->role == RAPAHUB_REGION_ROLE_CONSUMER && region->shape.kind == HUB_REGION_FANOUT)
+        hub_role_keep(region, grant->index, keep);
+}
+
 void hub_grant_open(struct rapahub_region *region)
 {
     hub_region_unshut(region);

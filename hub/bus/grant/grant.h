@@ -67,6 +67,11 @@ void hub_grant_reap(struct rapahub_region *region);
  * grant. Waits 100 ms at most. Harmless for any other role. r[impl supervise.role.gone] */
 void hub_grant_unsubscribe(struct rapahub_region *region, const struct hub_grant *grant);
 
+/* Keeps the subscription of a consumer of FANOUT while its holder gives the role back, and another
+ * one gets it: the router waits for its credit as before. Or keeps it no longer. It ends with the
+ * death of this process. Harmless for any other role. r[impl region.keep] */
+void hub_grant_keep(struct rapahub_region *region, const struct hub_grant *grant, bool keep);
+
 /* The role's handle is given messages, or values, from now on. Any thread. */
 void hub_grant_open(struct rapahub_region *region);
 

@@ -219,6 +219,51 @@ static void each_kind_has_its_places(void **state)
     assert_int_equal(rapahub_region_close(latch), 0);
 }
 
+/* A router that waits for a queue takes a role without a holder for a dead one, unless it is kept.
+ * r[verify region.keep] */
+static void a_subscription_that_is_kept_is_not_suspended(void **state)
+{
+    const struct rapahub_region_options options = {.kind = RAPAHUB_REGION_FANOUT,
+                                                   .profile = RAPAHUB_REGION_HARDENED,
+                                                   .credit = RAPAHUB_REGION_PARK,
+                                                   .cells = 8,
+                                                   .credit_max = 1};
+    struct rapahub_region *region = NULL, *other = NULL, *held = NULL;
+    const struct hub_region_consumer *entry;
+    struct rapahub_consumer *consumer;
+    struct rapahub_producer *producer;
+    struct rapahub_router *router;
+    struct hub_grant told;
+    uint32_t count;
+
+    (void)state;
+    assert_int_equal(rapahub_region_create(NULL, &options, &region), 0);
+    assert_int_equal(rapahub_region_adopt(rapahub_region_fd(region), NULL, &other), 0);
+    assert_int_equal(
+        hub_grant_adopt(grant(region, RAPAHUB_REGION_ROLE_CONSUMER, &told), &told, &held), 0);
+    assert_int_equal(rapahub_consumer_open(held, NULL, &consumer), 0);
+    assert_int_equal(rapahub_router_open(other, 0, &router), 0);
+    assert_int_equal(rapahub_producer_open(region, NULL, &producer), 0);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(rapahub_producer_push(producer, "news", 4, 0), 0);
+    hub_grant_keep(region, &told, true);
+    rapahub_consumer_close(consumer);
+    assert_int_equal(rapahub_region_close(held), 0);
+    entry = hub_fanout_consumer(region, 0);
+    assert_int_equal(rapahub_router_run(router, 1, 0, &count), 0);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(rapahub_router_run(router, 1, 0, &count), RAPAHUB_EFULL);
+    assert_int_equal(hub_observe(&entry->flags), HUB_CONSUMER_SUBSCRIBED);
+    hub_grant_keep(region, &told, false);
+    assert_int_equal(rapahub_router_run(router, 1, 0, &count), RAPAHUB_EFULL);
+    assert_int_equal(hub_observe(&entry->flags), HUB_CONSUMER_SUBSCRIBED | HUB_CONSUMER_SUSPENDED);
+    assert_int_equal(rapahub_router_run(router, 1, 0, &count), 0);
+    rapahub_router_close(router);
+    rapahub_producer_close(producer);
+    assert_int_equal(rapahub_region_close(other), 0);
+    assert_int_equal(rapahub_region_close(region), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +275,7 @@ int main(void)
         cmocka_unit_test(a_subscription_is_the_granters_to_end),
         cmocka_unit_test(a_subscription_of_another_one_stays),
         cmocka_unit_test(each_kind_has_its_places),
+        cmocka_unit_test(a_subscription_that_is_kept_is_not_suspended),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
