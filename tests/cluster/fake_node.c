@@ -237,6 +237,12 @@ int rapahub_node_dispatch(struct rapahub_node *node)
     return 0;
 }
 
+bool rapahub_node_leaves(const struct rapahub_node *node)
+{
+    (void)node;
+    return false;
+}
+
 int rapahub_node_settle(struct rapahub_node *node)
 {
     return rapahub_node_dispatch(node);
