@@ -261,10 +261,11 @@ static int make_clients(struct rapahub_node *node, const struct rapahub_node_opt
 }
 
 /* A node that reaches a metastore by itself, and at which others can arrive, is their seat. A node
- * that joined dials others also where none arrive. */
+ * that joined, and whose metastore is in etcd, dials others also where none arrive. */
 static int make_seat(struct rapahub_node *node, const struct rapahub_node_options *options)
 {
     struct cluster_runner *runner = &node->runner;
+    const struct cluster_store_place *place = &node->boot.folder.place;
     char tls[PATH_MAX];
     const struct cluster_peer_links_life life = {.node = node->boot.folder.node,
                                                  .boot = node->boot.folder.boot,
@@ -272,8 +273,8 @@ static int make_seat(struct rapahub_node *node, const struct rapahub_node_option
                                                  .tls = tls};
     int status;
 
-    if (node->boot.folder.place.joined ||
-        (!options->listen && node->boot.folder.node == CLUSTER_DATA_FOLDER_FIRST))
+    if (place->joined || (!options->listen &&
+                          (!place->apart || node->boot.folder.node == CLUSTER_DATA_FOLDER_FIRST)))
         return 0;
     snprintf(tls, sizeof tls, "%s/tls", options->data); /* the clients have checked its length */
     status = cluster_peer_links_begin(runner->peers, &life);

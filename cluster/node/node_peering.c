@@ -151,15 +151,17 @@ static void note_address(struct cluster_runner *runner)
              address.data);
 }
 
-/* The node that was set up first has the authority; where no record says who leads it leads, too,
- * or the seat. */
+/* A node whose metastore is in its folder leads. Of several at one metastore the first has the
+ * authority; where no record says who leads it leads, too, or the seat. */
 void cluster_node_peering_find_leader(struct cluster_runner *runner, uint32_t seat)
 {
     const struct cluster_data_folder *folder = &runner->boot->folder;
     const struct cluster_lead_record *record = &runner->boot->lead;
     struct cluster_leader *leader = &runner->leader;
 
-    leader->node = folder->node == CLUSTER_DATA_FOLDER_FIRST ? 0 : CLUSTER_DATA_FOLDER_FIRST;
+    leader->node = !folder->place.apart || folder->node == CLUSTER_DATA_FOLDER_FIRST
+                       ? 0
+                       : CLUSTER_DATA_FOLDER_FIRST;
     if (folder->place.joined) {
         CHECK(seat != 0); /* the boot has heard it */
         leader->node = seat;
