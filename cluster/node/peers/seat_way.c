@@ -110,7 +110,7 @@ static int refused(const void *user)
 
     return !cluster_peer_links_is_none(way->links)
                ? 0
-               : rapahub_fail(RAPAHUB_ESTALE, "cluster.leave.left",
+               : rapahub_fail(RAPAHUB_ENOENT, "cluster.leave.left",
                               "this node is no node of the cluster any more, since it has left: a "
                               "machine that is to be one again joins with an empty folder");
 }
