@@ -138,6 +138,17 @@ int guest_ops_check(const struct rapahub_chimod *chimod)
                         own.save_changes ? "load_changes" : "save_changes");
 }
 
+/* r[impl supervise.role.upgrade] */
+int guest_ops_lets_go(const struct rapahub_chimod *chimod)
+{
+    if (chimod->ops_size >= offsetof(struct rapahub_container_ops, roles) + sizeof(void *))
+        return 0;
+    return rapahub_fail(RAPAHUB_ENOTSUP, "supervise.role.upgrade",
+                        "%s was compiled before a guest with roles could be upgraded: compile it "
+                        "anew, and start it again",
+                        chimod->name);
+}
+
 uint32_t guest_ops_mask(const struct rapahub_chimod *chimod)
 {
     const struct rapahub_container_ops own = own_ops(chimod);

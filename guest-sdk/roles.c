@@ -9,6 +9,7 @@
 #include "guest-sdk/current.h"
 #include "guest-sdk/delivery.h"
 #include "guest-sdk/guest_state.h"
+#include "guest-sdk/ops.h"
 #include "hub/base/own.h"
 #include "hub/bus/consumer.h"
 #include "hub/bus/grant/grant.h"
@@ -245,10 +246,14 @@ static void let_all_go(struct guest *guest, struct guest_container *container)
 
 int guest_roles_change(struct guest *guest, struct guest_container *container, uint8_t what)
 {
+    int r;
+
     switch (what) {
     case HUB_ROLES_LET_GO:
-        let_all_go(guest, container);
-        return 0;
+        r = guest_ops_lets_go(guest->module.chimod);
+        if (r == 0)
+            let_all_go(guest, container);
+        return r;
     case HUB_ROLES_OPEN:
         return open_all(guest, container);
     default:

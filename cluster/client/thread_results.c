@@ -19,6 +19,7 @@ static void on_thread_end(struct hub_thread_end *end)
     struct cluster_thread_result *result = HUB_LIST_ITEM(end, struct cluster_thread_result, end);
     struct cluster_thread_results *owner = result->owner;
 
+    (void)pthread_setspecific(owner->key, NULL); /* other destructors may come after this one */
     hub_mutex_lock(&owner->lock);
     free_one(result);
     hub_mutex_unlock(&owner->lock);

@@ -147,6 +147,9 @@ static void note_address(struct cluster_runner *runner)
         rapahub_clear_error();
     if (!cluster_record_next_address(&record.node.addresses, &address))
         address.size = 0;
+    if (address.size == 0 && runner->boot->folder.place.joined &&
+        runner->leader.node == runner->leader.authority)
+        return; /* it listens at *: the folder has where it was joined */
     snprintf(runner->leader.address, sizeof runner->leader.address, "%.*s", (int)address.size,
              address.data);
 }
@@ -232,7 +235,8 @@ static bool has_ended(const struct cluster_event *event)
     const struct cluster_record_node *record = event->node_record;
 
     return cluster_peer_mesh_is_gone(record) ||
-           (record->state == CLUSTER_NODE_FENCED && event->session == 0);
+           ((record->state == CLUSTER_NODE_FENCED || record->state == CLUSTER_NODE_DRAINING) &&
+            event->session == 0);
 }
 
 void cluster_node_peering_know(struct cluster_runner *runner, const struct cluster_event *event)

@@ -42,6 +42,7 @@ static void on_thread_end(struct hub_thread_end *end)
     struct host_callers *owner = caller->owner;
 
     host_caller_last_of_thread = (struct host_caller_last){HOST_CALLER_NEVER, NULL};
+    (void)pthread_setspecific(owner->key, NULL); /* other destructors may come after this one */
     hub_mutex_lock(&owner->lock);
     free_one(caller);
     hub_mutex_unlock(&owner->lock);

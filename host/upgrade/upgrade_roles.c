@@ -223,8 +223,7 @@ static void give_role(struct host_upgrade *upgrade)
     r = upgrade->role.r;
     if (r == 0)
         name_given(upgrade);
-    else if ((r == RAPAHUB_EAGAIN || r == RAPAHUB_EROLETAKEN) &&
-             hub_clock_left(upgrade->end_by_ns) > 0)
+    else if (hub_clock_left(upgrade->end_by_ns) > 0) /* it may pass the next time */
         host_upgrade_post_again(upgrade, give_role);
     else
         lose(upgrade);

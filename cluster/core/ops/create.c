@@ -108,6 +108,9 @@ static int add_pool(struct cluster_context *context, const struct cluster_orders
     if (context->next_pool >= UINT32_MAX || !cluster_ids_is_pool(*out))
         return rapahub_fail(RAPAHUB_EFULL, "cluster.create.number",
                             "all numbers of pools are used");
+    if (cluster_pools_find(context->pools, *out))
+        return rapahub_fail(RAPAHUB_EAGAIN, "cluster.create.number",
+                            "the next number of a pool is not known yet");
     return cluster_pools_put(context->pools, *out, 0, &record);
 }
 

@@ -54,6 +54,7 @@ int cluster_leave_order(struct cluster_context *context, const struct cluster_or
                         uint64_t *operation)
 {
     struct cluster_nodes_node *node = cluster_nodes_find(context->nodes, order->node);
+    struct cluster_recovery *recovery = cluster_recoveries_find(context->recoveries, order->node);
     int status;
 
     *operation = 0;
@@ -70,6 +71,8 @@ int cluster_leave_order(struct cluster_context *context, const struct cluster_or
     if (status < 0)
         return status;
     node->discard |= order->discard;
+    if (recovery) /* it has ended already */
+        recovery->is.discard |= order->discard;
     node->leaves = node->state != CLUSTER_NODE_DRAINING;
     *operation = CLUSTER_RECOVERIES_LEAVE | order->node;
     return 0;

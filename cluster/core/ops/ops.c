@@ -24,6 +24,7 @@ struct cluster_ops {
     struct cluster_lives *lives;
     struct cluster_owners *owners;
     struct cluster_map_writer writer;
+    bool knows; /* all that the metastore has was told, since it leads */
 };
 
 int cluster_ops_create(const struct cluster_context *context, uint64_t secret,
@@ -89,7 +90,7 @@ int cluster_ops_start(struct cluster_ops *ops, const struct cluster_ops_start *s
 
     if (status < 0)
         return status;
-    ops->context.changed = true;
+    ops->context.changed = ops->knows = true;
     ops->context.term = start->term;
     ops->context.started_ns = ops->context.now_ns;
     if (start->lead == 0 || start->lead == ops->context.node)
@@ -122,7 +123,7 @@ int cluster_ops_take_recovery(struct cluster_ops *ops, const struct cluster_key 
 
 int cluster_ops_take_death(struct cluster_ops *ops, uint32_t node, uint64_t session, bool final)
 {
-    return has_started(ops) && cluster_context_leads(&ops->context)
+    return has_started(ops) && ops->knows && cluster_context_leads(&ops->context)
                ? cluster_recover_death(&ops->context, node, session, final)
                : rapahub_fail(RAPAHUB_EAGAIN, "cluster.death.session",
                               "node %u does not lead, or is just starting", ops->context.node);
@@ -223,8 +224,9 @@ int cluster_ops_order(struct cluster_ops *ops, const struct cluster_orders_order
 
     if (status < 0)
         return status;
-    if (!has_started(ops))
-        return rapahub_fail(RAPAHUB_EAGAIN, "cluster.orders.start", "the node is just starting");
+    if (!has_started(ops) || (cluster_context_leads(&ops->context) && !ops->knows))
+        return rapahub_fail(RAPAHUB_EAGAIN, "cluster.orders.start",
+                            "the node is just starting, or just begins to lead");
     if (!cluster_context_leads(&ops->context))
         return rapahub_fail(RAPAHUB_ESTATE, "cluster.orders.lead",
                             "node %u takes no orders, for node %u leads: give the order there",
@@ -358,6 +360,7 @@ void cluster_ops_lead(struct cluster_ops *ops, uint32_t lead, uint64_t term, boo
         stop_leading(ops);
     if (led || !cluster_context_leads(context))
         return;
+    ops->knows = false;
     context->started_ns = context->now_ns;
     cluster_catch_up_doubt(context->catch_up);
 }
@@ -441,6 +444,7 @@ static void look_at_all(struct cluster_ops *ops)
     }
     if (context->catch_up->state != CLUSTER_CATCH_UP_CURRENT)
         return;
+    ops->knows = true;
     cluster_lives_sweep(ops->lives, context);
     cluster_owners_sweep(ops->owners, context);
     look_at_entries(ops, plan);
@@ -487,11 +491,6 @@ const struct cluster_operations *cluster_ops_operations(const struct cluster_ops
 const struct cluster_lives *cluster_ops_lives(const struct cluster_ops *ops)
 {
     return ops->lives;
-}
-
-const struct cluster_recoveries *cluster_ops_recoveries(const struct cluster_ops *ops)
-{
-    return ops->context.recoveries;
 }
 
 uint32_t cluster_ops_orders(const struct cluster_ops *ops)

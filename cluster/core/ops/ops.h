@@ -99,7 +99,6 @@ const struct cluster_context *cluster_ops_context(const struct cluster_ops *ops)
 /* For lists, and for checks. */
 const struct cluster_operations *cluster_ops_operations(const struct cluster_ops *ops);
 const struct cluster_lives *cluster_ops_lives(const struct cluster_ops *ops);
-const struct cluster_recoveries *cluster_ops_recoveries(const struct cluster_ops *ops);
 uint32_t cluster_ops_orders(const struct cluster_ops *ops); /* open */
 
 #endif

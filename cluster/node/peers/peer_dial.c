@@ -195,10 +195,12 @@ static void note_up(struct cluster_peer_dial *dial)
     dial->said_ns = 0;
 }
 
-/* The node may have dialled this one. */
+/* The node may have dialled this one; so may the seat, once its number is known. */
 static bool is_linked(struct cluster_peer_links *links, const struct cluster_peer_dial *dial)
 {
-    return dial->link || (dial->node != 0 && cluster_peer_link_find(links, dial->node));
+    uint32_t node = dial == &links->seat ? links->seat_node : dial->node;
+
+    return dial->link || (node != 0 && cluster_peer_link_find(links, node));
 }
 
 uint64_t cluster_peer_dial_step(struct cluster_peer_links *links, struct cluster_peer_dial *dial,

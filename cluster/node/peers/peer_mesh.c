@@ -186,7 +186,8 @@ int cluster_peer_mesh_take(struct cluster_peer_links *links, uint32_t node, uint
     }
     row->session = session;
     row->gone = cluster_peer_mesh_is_gone(record);
-    row->fenced = record && record->state == CLUSTER_NODE_FENCED;
+    row->fenced =
+        record && (record->state == CLUSTER_NODE_FENCED || record->state == CLUSTER_NODE_DRAINING);
     note_addresses(&row->dial, row->gone ? (struct cluster_list){.count = 0} : record->addresses);
     refuse(links, row);
     decide(links, row);

@@ -15,8 +15,8 @@ static void on_up(void *user, uint32_t node, uint64_t session, uint32_t boot)
     struct cluster_seat_way *way = user;
 
     (void)session, (void)boot;
-    if (node != cluster_peer_links_dialled(way->links))
-        return;
+    if (node != cluster_peer_links_dialled(way->links) && node != way->seat)
+        return; /* the seat may have dialled this node */
     way->node = way->seat = node;
     cluster_seat_client_link_up(way->store);
 }

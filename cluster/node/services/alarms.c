@@ -59,7 +59,7 @@ void cluster_alarms_of_node(const struct cluster_lists *lists, uint32_t node, ui
 {
     const struct cluster_dispatch *core = cluster_core_parts(lists->core);
     const struct cluster_recovery *recovery =
-        cluster_recoveries_find(cluster_ops_recoveries(core->ops), node);
+        cluster_recoveries_find(cluster_ops_context(core->ops)->recoveries, node);
 
     out->name = NULL;
     if (session != 0)

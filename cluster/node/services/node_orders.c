@@ -51,6 +51,19 @@ int cluster_node_orders_dead(struct cluster_asking *asking, struct cluster_asker
     return cluster_event_queue_add(asking->events, &event);
 }
 
+/* Without it no node can join, and no certificate is renewed. */
+static int check_authority(const struct cluster_lists *lists, uint32_t node)
+{
+    uint32_t authority = lists->leader->authority;
+
+    return node != (authority != 0 ? authority : lists->node)
+               ? 0
+               : rapahub_fail(RAPAHUB_EINVAL, "cluster.leave.order",
+                              "node %u has the authority of the cluster, which stays on its "
+                              "machine: it cannot leave",
+                              node);
+}
+
 /* A node without a session is not watched: it has nothing to end.
  * r[impl cluster.leave.order] */
 static int check_answers(const struct cluster_lists *lists, uint32_t node)
@@ -75,7 +88,10 @@ int cluster_node_orders_leave(struct cluster_asking *asking, struct cluster_aske
     const struct cluster_orders_order order = {
         .kind = CLUSTER_ORDER_LEAVE, .number = asker->number, .node = node, .discard = discard};
     const struct cluster_event event = {.kind = CLUSTER_EVENT_ORDER, .order = &order};
-    int status = check_answers(&asking->lists, node);
+    int status = check_authority(&asking->lists, node);
+
+    if (status == 0)
+        status = check_answers(&asking->lists, node);
 
     if (arguments->failure < 0 || status < 0)
         return arguments->failure < 0 ? arguments->failure : status;

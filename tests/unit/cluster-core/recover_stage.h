@@ -153,7 +153,7 @@ RECOVER struct cluster_entry entry_of(uint32_t container)
 
 RECOVER const struct cluster_recovery *recovery(void)
 {
-    return cluster_recoveries_find(cluster_ops_recoveries(stage.ops), DEAD);
+    return cluster_recoveries_find(cluster_ops_context(stage.ops)->recoveries, DEAD);
 }
 
 #endif

@@ -210,6 +210,28 @@ static void what_only_its_disk_has_is_given_up_where_that_is_said(void **state)
     ops_stage_close(&stage);
 }
 
+/* What only its disk has waits for it; a person gives that up later.
+ * r[verify cluster.leave.kept] */
+static void what_waits_for_a_node_that_has_ended_is_given_up_too(void **state)
+{
+    (void)state;
+    open_pool(1, CLUSTER_DURABILITY_LOCAL, CLUSTER_DAEMON_RECOVER);
+    ops_stage_node(&stage, DEAD, 0, CLUSTER_NODE_ACTIVE);
+    ops_stage_commit(&stage); /* that its session is over */
+    assert_null(stage.txn);
+    assert_int_equal(order_leave(DEAD, true), 0);
+    while (count_owned(DEAD) > 0 || recovery()) {
+        assert_non_null(stage.txn);
+        ops_stage_commit(&stage);
+        if (stage.txn && ops_stage_write(&stage, CLUSTER_KEY_NODE, 0))
+            break;
+    }
+    while (stage.txn)
+        ops_stage_commit(&stage);
+    ops_stage_ordered(&stage, 0, DEAD);
+    ops_stage_close(&stage);
+}
+
 /* r[verify cluster.leave.kept] */
 static void a_node_keeps_what_no_other_may_have(void **state)
 {
@@ -267,6 +289,7 @@ int main(void)
         cmocka_unit_test(what_cannot_leave_is_told),
         cmocka_unit_test(nothing_is_lost),
         cmocka_unit_test(what_only_its_disk_has_is_given_up_where_that_is_said),
+        cmocka_unit_test(what_waits_for_a_node_that_has_ended_is_given_up_too),
         cmocka_unit_test(a_node_keeps_what_no_other_may_have),
         cmocka_unit_test(an_order_that_is_not_written_ends),
         cmocka_unit_test(a_pool_is_deleted_though_its_node_has_ended),

@@ -196,6 +196,32 @@ static void orders_end_when_another_node_leads(void **state)
     ops_stage_close(&stage);
 }
 
+/* What it knew of numbers of pools and of operations may be old: an order would be given one that
+ * another pool has. r[verify cluster.orders.start] */
+static void a_node_that_begins_to_lead_takes_orders_once_it_has_read_all(void **state)
+{
+    (void)state;
+    ops_stage_open(&stage, &limits);
+    ops_stage_start(&stage, STAGE_SESSION);
+    cluster_ops_lead(stage.ops, 9, 70, true);
+    ops_stage_step(&stage);
+    cluster_ops_lead(stage.ops, stage.context.node, 80, true);
+    ops_stage_step(&stage);
+    assert_int_equal(stage.catch_up.state, CLUSTER_CATCH_UP_OUTDATED);
+    assert_int_equal(ops_stage_apply(&stage, &kv), RAPAHUB_EAGAIN);
+    assert_int_equal(cluster_ops_take_death(stage.ops, 9, 5, true), RAPAHUB_EAGAIN);
+    stage.catch_up.state = CLUSTER_CATCH_UP_READING;
+    assert_int_equal(cluster_ops_take_next_pool(stage.ops, CLUSTER_POOL_MAJOR_LEAST + 7, 75), 0);
+    assert_int_equal(ops_stage_apply(&stage, &kv), RAPAHUB_EAGAIN);
+    cluster_catch_up_read_end(&stage.catch_up);
+    cluster_ops_changed(stage.ops);
+    ops_stage_step(&stage);
+    assert_int_equal(ops_stage_apply(&stage, &kv), 0);
+    assert_non_null(stage.txn);
+    ops_stage_end_txn(&stage, CLUSTER_TXN_CONFLICT, false);
+    ops_stage_close(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +233,7 @@ int main(void)
         cmocka_unit_test(the_oldest_operations_are_forgotten),
         cmocka_unit_test(an_operation_goes_on_with_its_record),
         cmocka_unit_test(orders_end_when_another_node_leads),
+        cmocka_unit_test(a_node_that_begins_to_lead_takes_orders_once_it_has_read_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,6 +146,20 @@ static void a_module_of_before_saves_everything_as_changes(void **state)
     assert_int_equal(before.ops_size, 13 * sizeof(void *)); /* as it was compiled then */
 }
 
+/* r[verify supervise.role.upgrade] */
+static void a_module_of_before_keeps_its_roles(void **state)
+{
+    const struct rapahub_chimod before = {.name = "old",
+                                          .ops_size =
+                                              offsetof(struct rapahub_container_ops, roles)},
+                                now = {.name = "new",
+                                       .ops_size = sizeof(struct rapahub_container_ops)};
+
+    (void)state;
+    assert_int_equal(guest_ops_lets_go(&before), RAPAHUB_ENOTSUP);
+    assert_int_equal(guest_ops_lets_go(&now), 0);
+}
+
 static int route_away(void *self, const struct rapahub_route *asked, struct rapahub_query *out)
 {
     (void)self;
@@ -209,6 +223,7 @@ int main(void)
         cmocka_unit_test(what_lies_behind_ops_size_is_not_looked_at),
         cmocka_unit_test(a_module_of_before_saves_everything_as_changes),
         cmocka_unit_test(a_module_of_before_routes_nothing),
+        cmocka_unit_test(a_module_of_before_keeps_its_roles),
         cmocka_unit_test(one_of_two_callbacks_that_belong_together_is_refused),
         cmocka_unit_test(the_mask_tells_which_callbacks_are_the_modules),
     };
