@@ -100,7 +100,7 @@ static void what_would_lose_something_is_refused(void **state)
     apply("here", "    durability: local\n");
     joined_refuses(node(1), (const char *const[]){"node", "leave", "3", NULL}, 9,
                    "only the disk of node 3");
-    joined_refuses(node(1), (const char *const[]){"node", "leave", "1", NULL}, 2, "leads");
+    joined_refuses(node(1), (const char *const[]){"node", "leave", "1", NULL}, 2, "authority");
     joined_refuses(node(1), (const char *const[]){"node", "leave", "9", NULL}, 3, "no node 9");
     joined_refuses(node(1), (const char *const[]){"node", "leave", "x", NULL}, 2, "no number");
     joined_refuses(node(2), (const char *const[]){"node", "leave", "3", NULL}, 6, "node 1");
