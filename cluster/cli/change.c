@@ -118,24 +118,32 @@ static int read_node(const char *text, uint32_t *out)
     return 0;
 }
 
-static int tell_dead(struct cli *cli, uint32_t node, bool discard)
+/* An order about a node, which the words `done` follow where it is carried out. */
+static int carry_out_for(struct cli *cli, const char *method, uint32_t node, const char *done)
 {
-    if (cli_json_wanted(cli))
-        return cli_json_print(stdout, cli->command->schema, MEMBER("node", node),
-                              MEMBER("discard", discard));
-    cli_failure_note(cli,
-                     "node %" PRIu32 " is fenced, and its containers begin elsewhere: `rapahub get "
-                     "nodes` says which of them wait",
-                     node);
-    return 0;
+    bool discard = cli_arguments_flag(&cli->arguments, "discard");
+    struct cluster_node_client client;
+    uint64_t operation = 0;
+    int r = cluster_node_client_open(cli, &client);
+
+    if (r == 0)
+        r = cluster_node_client_ask(&client, method, (const void *[]){&node, &discard, NULL},
+                                    &operation);
+    if (r == 0 && cli_json_wanted(cli))
+        r = cli_json_print(stdout, cli->command->schema, MEMBER("node", node),
+                           MEMBER("discard", discard));
+    else if (r == 0)
+        cli_failure_note(cli, "node %" PRIu32 " %s", node, done);
+    else if (r == RAPAHUB_ETIMEDOUT)
+        cli_failure_hint(cli, "it goes on; `rapahub get nodes` says how far it is");
+    r = r < 0 ? cli_failure_report(cli, r) : r;
+    cluster_node_client_close(&client);
+    return r;
 }
 
 /* It is done when it is durable that the node is dead; its containers begin after that. */
 int cluster_change_dead(struct cli *cli)
 {
-    bool discard = cli_arguments_flag(&cli->arguments, "discard");
-    struct cluster_node_client client;
-    uint64_t operation = 0;
     uint32_t node;
     int r = read_node(cli->arguments.operands[0], &node);
 
@@ -146,49 +154,19 @@ int cluster_change_dead(struct cli *cli)
                          "twice: make sure that its machine is off, or has been started anew, then "
                          "add --yes",
                          node);
-    if (r < 0)
-        return r;
-    r = cluster_node_client_open(cli, &client);
-    if (r == 0)
-        r = cluster_node_client_ask(&client, CLUSTER_ASK_DEAD,
-                                    (const void *[]){&node, &discard, NULL}, &operation);
-    if (r == 0)
-        r = tell_dead(cli, node, discard);
-    r = r < 0 ? cli_failure_report(cli, r) : r;
-    cluster_node_client_close(&client);
-    return r;
+    return r < 0 ? r
+                 : carry_out_for(cli, CLUSTER_ASK_DEAD, node,
+                                 "is fenced, and its containers begin elsewhere: `rapahub get "
+                                 "nodes` says which of them wait");
 }
 
-static int tell_left(struct cli *cli, uint32_t node, bool discard)
-{
-    if (cli_json_wanted(cli))
-        return cli_json_print(stdout, cli->command->schema, MEMBER("node", node),
-                              MEMBER("discard", discard));
-    cli_failure_note(cli, "node %" PRIu32 " has left the cluster; its data folder may be removed",
-                     node);
-    return 0;
-}
-
-/* It goes on without a command that waits. */
+/* It is done when the node has left; it goes on without a command that waits. */
 int cluster_change_leave(struct cli *cli)
 {
-    bool discard = cli_arguments_flag(&cli->arguments, "discard");
-    struct cluster_node_client client;
-    uint64_t operation = 0;
     uint32_t node;
     int r = read_node(cli->arguments.operands[0], &node);
 
-    if (r < 0)
-        return r;
-    r = cluster_node_client_open(cli, &client);
-    if (r == 0)
-        r = cluster_node_client_ask(&client, CLUSTER_ASK_LEAVE,
-                                    (const void *[]){&node, &discard, NULL}, &operation);
-    if (r == RAPAHUB_ETIMEDOUT)
-        cli_failure_hint(cli, "it goes on; `rapahub get nodes` says LEFT when it is done");
-    if (r == 0)
-        r = tell_left(cli, node, discard);
-    r = r < 0 ? cli_failure_report(cli, r) : r;
-    cluster_node_client_close(&client);
-    return r;
+    return r < 0 ? r
+                 : carry_out_for(cli, CLUSTER_ASK_LEAVE, node,
+                                 "has left the cluster; its data folder may be removed");
 }
