@@ -151,7 +151,7 @@ static void calls_go_on_while_etcd_stands_still(void **state)
     joined_refuses(node, (const char *const[]){"token", "create", "--timeout", "20s", NULL}, 75,
                    "the metastore does not answer");
     joined_refuses(node, (const char *const[]){"delete", "tally", "--timeout", "3s", NULL}, 5,
-                   "RAPAHUB_ETIMEDOUT"); /* of the node, or of the command */
+                   "the operation goes on");
     etcd_process_signal(&small, 0, SIGCONT);
     AWAIT(node, "[]", "get", "pools", "-o", "json");
     assert_int_equal(node_process_daemon(node), daemon);

@@ -284,9 +284,9 @@ static void what_waits_for_its_guest_can_be_cancelled(void **state)
         }
         close_host(&on);
         assert_int_equal(done.count, 1);
-        if (destroy == 0)
+        /* The end of a host stops its guests, and cancels its calls: a call ends with either. */
+        if (destroy == 0 || done.status != RAPAHUB_ESTOPPED)
             assert_int_equal(done.status, RAPAHUB_ECANCELED);
-        assert_true(done.status < 0); /* of the guest's end or of the host's, whichever is first */
         rapahub_sink_destroy(sink);
     }
 }
